@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the Python interpreter with jax_ffi_ops and its dependencies importable.
+
+  bazel run //python:python -- SCRIPT ARGS
+"""
+
+import os
+import sys
+
+if __name__ == "__main__":
+  os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
+  # The first entry is this file's folder, which the script would not have.
+  os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[1:])
+  os.execv(sys.executable, [sys.executable, *sys.argv[1:]])

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the BUILD file over unpacked wheels: who requires whom, and who has what."""
+
+import email.parser
+import json
+import os
+import pathlib
+import re
+
+# Every pip carries it; interpreters themselves have no parser for markers.
+from pip._vendor.packaging import requirements
+
+_HEAD = '''\
+# SPDX-License-Identifier: Apache-2.0
+"""Packages of a lock file, as pypi_install unpacked them."""
+
+load("@rules_python//python:defs.bzl", "py_library")
+
+package(default_visibility = ["//visibility:public"])
+'''
+
+# A third of all files, which no program imports, would be linked into each test.
+_NOT_AT_RUN_TIME = re.compile(
+    r"/(numpy|scipy)/(.*/)?tests/"
+    r"|/(numpy|scipy|jaxlib)/.*(/include/|\.pyi$)"
+    r"|\.dist-info/(RECORD$|licenses/|sboms/)"
+)
+
+
+def normalize(name):
+  """Returns a package's name as its target is called."""
+  return re.sub(r"[-_.]+", "_", name).lower()
+
+
+def is_module(path):
+  """Whether a file is Python source that programs may import."""
+  return path.endswith(".py") and not _NOT_AT_RUN_TIME.search(path)
+
+
+def extras_of(lock):
+  """Returns the extras that each of a lock's lines asks for, by package."""
+  extras = {}
+  for line in lock.replace("\\\n", " ").splitlines():
+    line = re.split(r"(?:^|\s)(?:#|--)", line)[0].strip()
+    if line and not line.startswith("-"):
+      requirement = requirements.Requirement(line)
+      extras.setdefault(normalize(requirement.name), set()).update(
+          requirement.extras
+      )
+  return extras
+
+
+def _requires(files):
+  """Returns what a wheel's METADATA says that it requires."""
+  for file in files:
+    if re.fullmatch(r"[^/]+/[^/]+\.dist-info/METADATA", file):
+      text = pathlib.Path(file).read_text("utf-8")
+      headers = email.parser.HeaderParser().parsestr(text)
+      found = headers.get_all("Requires-Dist") or []
+      return [requirements.Requirement(each) for each in found]
+  return []
+
+
+def _closure(name, requires, extras):
+  """Returns all packages that `name` needs, itself included.
+
+  Each target lists all of them, for packages may require each other in a circle
+  and Bazel's targets may not.
+  """
+  seen = set()
+  ahead = [(name, extra) for extra in ["", *extras.get(name, ())]]
+  while ahead:
+    package, extra = ahead.pop()
+    if (package, extra) in seen:
+      continue
+    seen.add((package, extra))
+    for requirement in requires[package]:
+      other = normalize(requirement.name)
+      marker = requirement.marker
+      if other in requires and (not marker or marker.evaluate({"extra": extra})):
+        more = ["", *requirement.extras, *extras.get(other, ())]
+        ahead += [(other, each) for each in more]
+  return sorted({package for package, _ in seen})
+
+
+def _rule(kind, **attributes):
+  """Returns a rule's text; a list takes a line for each of its items."""
+  lines = [f"\n{kind}("]
+  for key, value in attributes.items():
+    if isinstance(value, list):
+      items = [f"        {json.dumps(item)}," for item in sorted(value)]
+      lines += [f"    {key} = [", *items, "    ],"]
+    else:
+      lines += [f"    {key} = {json.dumps(value)},"]
+  return "\n".join([*lines, ")\n"])
+
+
+def text(packages, extras):
+  """Returns the BUILD file's text.
+
+  Args:
+    packages: the files of each package, by its normalized name.
+    extras: the extras that are wanted of it, likewise.
+
+  Returns:
+    The text, the same for the same arguments.
+  """
+  requires = {name: _requires(files) for name, files in packages.items()}
+  parts = [_HEAD]
+  for name, files in sorted(packages.items()):
+    used = [file for file in files if not _NOT_AT_RUN_TIME.search(file)]
+    parts.append(
+        _rule(
+            "py_library",
+            name=f"_{name}",
+            srcs=[file for file in used if file.endswith(".py")],
+            data=[file for file in used if not file.endswith(".py")],
+            imports=["site-packages"],
+        )
+    )
+    needed = _closure(name, requires, extras)
+    deps = [f":_{package}" for package in needed]
+    parts.append(_rule("py_library", name=name, deps=deps))
+    parts.append(_rule("filegroup", name=f"{name}_files", srcs=files))
+
+    programs = [
+        file
+        for file in files
+        if pathlib.PurePosixPath(file).parent.name == "bin"
+        and os.access(file, os.X_OK)
+    ]
+    if programs:
+      parts.append(_rule("filegroup", name=f"{name}_bin", srcs=programs))
+      parts.append(_rule("exports_files", srcs=programs))
+    for program in programs:
+      short = "bin/" + pathlib.PurePosixPath(program).name
+      if short != program:
+        parts.append(_rule("alias", name=short, actual=program))
+  return "".join(parts)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installs a lock file's Python packages as a repository with one target per package."""
+
+load("//third_party/python:python.bzl", "PYTHON_ATTRS", "python_of")
+load(":pip.bzl", "python_with_pip", "run_python")
+
+def _pypi_install_impl(rctx):
+    lock = rctx.path(rctx.attr.lock)
+    program = [rctx.path(label) for label in rctx.attr._program][0]
+    python = python_of(rctx)
+    run_python(rctx, [
+        python_with_pip(rctx, python.path),
+        "-sB",
+        program,
+        lock,
+    ], "Installing {} for Python {}".format(rctx.attr.lock, python.version))
+    rctx.delete("_pip")
+
+pypi_install = repository_rule(
+    implementation = _pypi_install_impl,
+    attrs = PYTHON_ATTRS | {
+        "lock": attr.label(
+            mandatory = True,
+            allow_single_file = True,
+            doc = "Requirements with exact versions, hashes and environment markers.",
+        ),
+        "_program": attr.label_list(default = [
+            "//third_party/pypi:install.py",
+            "//third_party/pypi:build_file.py",
+        ]),
+    },
+    doc = """Installs the lines of a lock that apply to this interpreter and platform.
+
+Only wheels whose hash the lock has; index and certificates are those of the
+user's pip. For a package `Some-Name` the repository has:
+
+*   `:some_name`, a py_library with all that it requires at run time (what the
+    wheels declare; requirements that the lock lacks are left out);
+*   `:some_name_files`, every file of its wheel, for tools that need more;
+*   `:some_name_bin`, if it brings programs; each is also a file `bin/program`.
+
+All wheels share one `site-packages`, as in a virtual environment.""",
+)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rewrites the locks in the source tree: `bazel run //third_party/pypi:update`.
+
+Versions that are locked stay as long as their .in file allows them; with
+`-- --upgrade` all become the newest. Other arguments go to uv likewise.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+_COMMAND = "bazel run //third_party/pypi:update"
+
+# One lock for every platform and for each Python that we support.
+_OPTIONS = (
+    "--universal",
+    "--python-version=3.11",
+    "--generate-hashes",
+    "--only-binary=:all:",
+    "--no-emit-index-url",
+    "--no-emit-find-links",
+    f"--custom-compile-command={_COMMAND}",
+    "--quiet",
+)
+
+
+def main():
+  """Runs uv, which the first argument names, once for each .in file."""
+  uv = pathlib.Path.cwd().parent / sys.argv[1]  # Bazel starts us in runfiles.
+  folder = pathlib.Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
+  folder /= "third_party/pypi"
+  for wanted in sorted(folder.glob("*.in")):
+    lock = wanted.with_suffix(".lock").name
+    command = [uv, "pip", "compile", wanted.name, "--output-file", lock]
+    print(lock, flush=True)
+    subprocess.run(
+        [*command, *_OPTIONS, *sys.argv[2:]], cwd=folder, check=True
+    )
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the machine's Python, and hands it to tests and to the rules that install packages."""
+
+_MINIMUM = (3, 11)
+
+# A virtual environment answers with its base, for the environments come and go.
+_PROBE = """
+import json, sys
+path = getattr(sys, "_base_executable", None) or sys.executable
+version = "%d.%d.%d" % sys.version_info[:3]
+print(json.dumps({"path": path, "version": version}))
+"""
+
+_BUILD = """\
+# SPDX-License-Identifier: Apache-2.0
+\"\"\"The interpreter that local_python found, as a Python toolchain.\"\"\"
+
+load("@rules_python//python:defs.bzl", "py_runtime", "py_runtime_pair")
+
+package(default_visibility = ["//visibility:public"])
+
+exports_files(["python.json"])
+
+py_runtime(
+    name = "runtime",
+    files = ["venv/pyvenv.cfg"],
+    interpreter = "venv/bin/python3",
+    python_version = "PY3",
+    stub_shebang = "{shebang}",
+)
+
+py_runtime_pair(
+    name = "runtime_pair",
+    py3_runtime = ":runtime",
+)
+
+toolchain(
+    name = "toolchain",
+    toolchain = ":runtime_pair",
+    toolchain_type = "@rules_python//python:toolchain_type",
+)
+"""
+
+# Makes a virtual environment of the folder above a link to Python: what the machine has in its own
+# site-packages, plugins of another jax for one, stays out of tests.
+_PYVENV = """\
+home = {home}
+include-system-site-packages = false
+version = {version}
+"""
+
+# The kernel cuts a longer first line off.
+_LONGEST_SHEBANG = 127
+
+_HOW_TO_CHOOSE = "choose another with --repo_env=XLA_FFI_OPS_PYTHON=<a name on PATH, or an absolute path>."
+
+def _probe(rctx, program, said):
+    """Asks a Python where it really is; `said` tells how it was named, for errors."""
+    result = rctx.execute([program, "-I", "-c", _PROBE])
+    if result.return_code:
+        lines = (result.stderr.strip() or "no output").splitlines()
+        fail("{} does not run as a Python 3 ({}); {}".format(said, lines[0], _HOW_TO_CHOOSE))
+    found = json.decode(result.stdout)
+    version = tuple([int(part) for part in found["version"].split(".")])
+    if version < _MINIMUM:
+        fail("{} is Python {} at {}, but xla_ffi_ops needs {}.{} or newer; {}".format(
+            said,
+            found["version"],
+            found["path"],
+            _MINIMUM[0],
+            _MINIMUM[1],
+            _HOW_TO_CHOOSE,
+        ))
+    return struct(path = found["path"], version = found["version"])
+
+def _local_python_impl(rctx):
+    if rctx.attr.interpreter:
+        said = "interpreter = " + str(rctx.attr.interpreter)
+        program = rctx.path(rctx.attr.interpreter)
+    else:
+        name = rctx.os.environ.get("XLA_FFI_OPS_PYTHON") or rctx.attr.python
+        said = "`{}`".format(name)
+        if "/" in name:
+            program = name if name.startswith("/") and rctx.path(name).exists else None
+        else:
+            program = rctx.which(name)
+        if not program:
+            fail("There is no Python {}; {}".format(said, _HOW_TO_CHOOSE))
+    found = _probe(rctx, program, said)
+    if hasattr(rctx, "watch"):
+        rctx.watch(found.path)  # An upgrade in place leaves PATH as it was.
+
+    shebang = "#!" + found.path
+    if " " in shebang or len(shebang) > _LONGEST_SHEBANG:
+        shebang = "#!/usr/bin/env python3"
+    rctx.symlink(found.path, "venv/bin/python3")
+    rctx.file("venv/pyvenv.cfg", _PYVENV.format(
+        home = rctx.path(found.path).dirname,
+        version = found.version,
+    ), executable = False)
+    rctx.file("python.json", json.encode(found) + "\n", executable = False)
+    rctx.file("BUILD.bazel", _BUILD.format(shebang = shebang), executable = False)
+
+local_python = repository_rule(
+    implementation = _local_python_impl,
+    attrs = {
+        "interpreter": attr.label(
+            allow_single_file = True,
+            doc = "Interpreter of a hermetic toolchain; nothing is searched for.",
+        ),
+        "python": attr.string(
+            default = "python3",
+            doc = "Name on PATH or path; the environment's XLA_FFI_OPS_PYTHON wins over it.",
+        ),
+    },
+    environ = ["PATH", "PYENV_VERSION", "XLA_FFI_OPS_PYTHON"],
+    doc = """Resolves a Python of 3.11 or newer to its absolute path.
+
+Makes `:toolchain` to register and `python.json`, which `python_of` reads. Rules
+that depend on this file run again when path or version changed, and not when
+only PATH did.""",
+)
+
+PYTHON_ATTRS = {
+    "interpreter": attr.label(
+        allow_single_file = True,
+        doc = "Interpreter of a hermetic toolchain, in place of `python`.",
+    ),
+    "python": attr.label(
+        default = "@xla_ffi_ops_python//:python.json",
+        allow_single_file = True,
+        doc = "The python.json of a local_python.",
+    ),
+}
+
+def python_of(rctx):
+    """Returns the interpreter of a repository rule that has PYTHON_ATTRS.
+
+    Args:
+      rctx: the repository context.
+
+    Returns:
+      A struct of path and version, both strings.
+    """
+    if rctx.attr.interpreter:
+        said = "interpreter = " + str(rctx.attr.interpreter)
+        return _probe(rctx, rctx.path(rctx.attr.interpreter), said)
+    found = json.decode(rctx.read(rctx.path(rctx.attr.python)))
+    return struct(path = found["path"], version = found["version"])

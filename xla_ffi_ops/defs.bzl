@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Public macros: from C++ to a shared object of FFI handlers that JAX can load.
+
+    load("@xla_ffi_ops//xla_ffi_ops:defs.bzl", "xla_ffi_extension", "xla_ffi_library")
+"""
+
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
+load("//xla_ffi_ops:version_script.bzl", "version_script")
+
+# What the headers of this repository need; a consumer's .bazelrc is its own.
+_COPTS = ["-std=c++17"]
+
+# -fopenmp-simd obeys `#pragma omp simd` and brings no OpenMP runtime. The other
+# two let loops with sqrt and with selects be vectorized; none of them changes
+# a result, as -ffast-math does.
+_KERNEL_COPTS = _COPTS + [
+    "-O3",
+    "-fopenmp-simd",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+]
+
+def xla_ffi_kernel(name, copts = [], deps = [], **kwargs):
+    """A CPU kernel: plain C++ on pointers and sizes, optimized for speed.
+
+    It can include the kit's headers that know nothing of XLA (device.h, float16.h, rows.h).
+
+    Args:
+      name: makes the cc_library of this name.
+      copts: more compiler options.
+      deps: more dependencies.
+      **kwargs: for cc_library: srcs, hdrs, visibility and so on.
+    """
+    cc_library(
+        name = name,
+        copts = _KERNEL_COPTS + copts,
+        deps = deps + [Label("//xla_ffi_ops:kernel")],
+        **kwargs
+    )
+
+def xla_ffi_library(name, copts = [], deps = [], **kwargs):
+    """FFI handlers, to be linked into an xla_ffi_extension.
+
+    Args:
+      name: makes the cc_library of this name. It is linked in whole, since nothing in C++ refers
+        to a handler.
+      copts: more compiler options.
+      deps: more dependencies; the handler kit and XLA's FFI headers are there.
+      **kwargs: for cc_library: srcs, hdrs, visibility and so on.
+    """
+    cc_library(
+        name = name,
+        alwayslink = True,
+        copts = _COPTS + copts,
+        deps = deps + [Label("//xla_ffi_ops:ffi")],
+        **kwargs
+    )
+
+def xla_ffi_extension(name, handlers, deps, visibility = None, **kwargs):
+    """A shared object that exports exactly the named handlers, for jax_ffi_ops.kit to load.
+
+    Call it in the package of the Python file that loads the object and give `name` to that
+    py_library as `data`: the object is then beside the Python file, wherever that is run.
+
+    Makes `lib<name>.so` and the filegroup `name` of it. A handler that no dependency defines
+    fails the build with its name.
+
+    Args:
+      name: see above.
+      handlers: FFI target names, as given to XLA_FFI_OPS_DEFINE_HANDLER.
+      deps: xla_ffi_library targets.
+      visibility: of `name`.
+      **kwargs: for cc_binary: linkopts, tags and so on.
+    """
+    script = name + ".lds"
+    version_script(
+        name = script,
+        symbols = [handler + "_cpu" for handler in handlers],
+        visibility = ["//visibility:private"],
+    )
+    cc_binary(
+        name = "lib" + name + ".so",
+        additional_linker_inputs = [script],
+        linkopts = [
+            "-Wl,--version-script=$(location :%s)" % script,
+            # Without it, a symbol that the script names and nobody defines is no error.
+            "-Wl,--no-undefined-version",
+        ] + kwargs.pop("linkopts", []),
+        linkshared = True,
+        linkstatic = True,
+        visibility = ["//visibility:private"],
+        deps = deps,
+        **kwargs
+    )
+    native.filegroup(
+        name = name,
+        srcs = ["lib" + name + ".so"],
+        visibility = visibility,
+    )

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where xla_ffi_ops gets what it is built with: one call in a WORKSPACE file."""
+
+load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
+load("//third_party/jaxlib:headers.bzl", "jaxlib_headers")
+load("//third_party/pypi:pypi.bzl", "pypi_install")
+load("//third_party/python:python.bzl", "local_python")
+
+# The versions that WORKSPACE mode can load alone: later rules_cc and rules_python load protobuf,
+# or repositories that take a second load in the caller's file.
+_RULES = {
+    "bazel_skylib": struct(
+        prefix = None,
+        sha256 = "bc283cdfcd526a52c3201279cda4bc298652efa898b10b4db0837dc51652756f",
+        url = "bazel-skylib/releases/download/1.7.1/bazel-skylib-1.7.1.tar.gz",
+    ),
+    "rules_cc": struct(
+        prefix = "rules_cc-0.0.10",
+        sha256 = "65b67b81c6da378f136cc7e7e14ee08d5b9375973427eceb8c773a4f69fa7e49",
+        url = "rules_cc/releases/download/0.0.10/rules_cc-0.0.10.tar.gz",
+    ),
+    "rules_python": struct(
+        prefix = "rules_python-0.22.1",
+        sha256 = "a5640fddd4beb03e8c1fde5ed7160c0ba6bd477e7d048661c30c06936a26fd63",
+        url = "rules_python/releases/download/0.22.1/rules_python-0.22.1.tar.gz",
+    ),
+}
+
+def xla_ffi_ops_repositories(
+        pypi_lock = Label("//third_party/pypi:requirements.lock"),
+        python = "python3",
+        interpreter = None,
+        headers_version = None,
+        headers_sha256 = None,
+        skip = []):
+    """Declares the repositories of our own, in WORKSPACE files and module extensions alike.
+
+    Args:
+      pypi_lock: lock file of `@xla_ffi_ops_pypi`; one of your own must have what our libraries
+          import: jax, jaxlib, numpy (and for our tests absl-py, flatbuffers, pytest).
+      python: Python to find on PATH, or its path; XLA_FFI_OPS_PYTHON in the environment wins.
+      interpreter: label of a hermetic toolchain's interpreter; nothing is searched then.
+      headers_version: version of the jaxlib whose XLA FFI headers are compiled against.
+      headers_sha256: hash of its wheel for CPython 3.12 on manylinux x86_64.
+      skip: names not to declare.
+    """
+    if (headers_version == None) != (headers_sha256 == None):
+        fail("headers_version and headers_sha256 go together")
+    if "xla_ffi_ops_python" not in skip:
+        local_python(name = "xla_ffi_ops_python", interpreter = interpreter, python = python)
+    if "xla_ffi_ops_headers" not in skip:
+        jaxlib_headers(
+            name = "xla_ffi_ops_headers",
+            sha256 = headers_sha256,
+            version = headers_version,
+        )
+    for name, lock in {
+        "xla_ffi_ops_cuda_wheels": Label("//third_party/pypi:cuda.lock"),
+        "xla_ffi_ops_pypi": pypi_lock,
+        "xla_ffi_ops_tools": Label("//third_party/pypi:tools.lock"),
+    }.items():
+        if name not in skip:
+            pypi_install(name = name, lock = lock)
+
+def xla_ffi_ops_deps(register_python_toolchain = True, **kwargs):
+    """Declares all that a WORKSPACE needs for xla_ffi_ops; nothing is fetched before its use.
+
+    Makes rules_cc, rules_python, bazel_skylib and the repositories of
+    `xla_ffi_ops_repositories`. One that the WORKSPACE declared before stays as it is.
+
+    Args:
+      register_python_toolchain: whether tests run with the Python that was found. Without it,
+          register a toolchain of the same version: the wheels are chosen for that.
+      **kwargs: for `xla_ffi_ops_repositories`.
+    """
+    declared = native.existing_rules().keys()
+    for name, archive in _RULES.items():
+        if name not in declared:
+            http_archive(
+                name = name,
+                sha256 = archive.sha256,
+                strip_prefix = archive.prefix,
+                url = "https://github.com/bazelbuild/" + archive.url,
+            )
+    xla_ffi_ops_repositories(skip = declared, **kwargs)
+    if register_python_toolchain:
+        native.register_toolchains("@xla_ffi_ops_python//:toolchain")

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handlers of rms_norm: (d),(d)->(d),() with a scale, (d)->(d),() without,
+// and their backward passes. See rms_norm.h for the formulas.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "xla_ffi_ops/ffi.h"
+#include "xla_ffi_ops/rms_norm/rms_norm.h"
+#include "xla_ffi_ops/sum_rows.h"
+
+namespace xla_ffi_ops {
+namespace {
+
+using Buffer = ffi::AnyBuffer;
+using Result = ffi::Result<ffi::AnyBuffer>;
+
+void CheckEps(Checks& checks, double eps) {
+  checks.That(eps >= 0, "eps", "be zero or positive", std::to_string(eps));
+}
+
+// Calls fn with the rows of `scale`, in its dtype, or with Ones.
+template <typename Fn>
+Status DispatchScale(const std::optional<Buffer>& scale, Dim d, RowMap map,
+                     Fn fn) {
+  if (!scale) return fn(Ones());
+  return Dispatch(FloatDTypes(), scale->element_type(), [&](auto tag) {
+    using S = TypeOf<decltype(tag)>;
+    return fn(Rows<const S>{Data<const S>(*scale), d, map});
+  });
+}
+
+template <typename Device>
+Status Forward(const char* op, Device device, double eps, Buffer x,
+               std::optional<Buffer> scale, Result y, Result rstd) {
+  Dim d = kUnknownDim;
+  Checks checks(op);
+  CheckEps(checks, eps);
+  checks.Operand("x", x, FloatDTypes(), {&d});
+  if (scale) checks.Operand("scale", *scale, FloatDTypes(), {&d});
+  const RowMap x_map = checks.Map("x", x, 1);
+  const RowMap scale_map = scale ? checks.Map("scale", *scale, 1) : RowMap();
+  checks.Result("y", *y, x.element_type(), {&d});
+  checks.Result("rstd", *rstd, AccumulatorDType(x.element_type()), {});
+  if (!checks.ok()) return checks.error();
+
+  return Dispatch(FloatDTypes(), x.element_type(), [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    using Acc = Accumulator<T>;
+    return DispatchScale(scale, d, scale_map, [&](auto scale_rows) {
+      return ForRows(
+          device, Product(checks.loops()), 2 * d * sizeof(T),
+          [=, x = Rows<const T>{Data<const T>(x), d, x_map}, y = Data<T>(*y),
+           rstd = Data<Acc>(*rstd)](auto where, int64_t begin, int64_t end) {
+            RmsNormForward(where, begin, end, d, static_cast<Acc>(eps), x,
+                           scale_rows, y, rstd);
+          });
+    });
+  });
+}
+
+template <typename Device>
+Status Backward(const char* op, Device device, double eps, int64_t batch_rank,
+                Buffer x, std::optional<Buffer> scale, Buffer rstd, Buffer dy,
+                Result dx, std::optional<Result> dscale) {
+  Dim d = kUnknownDim;
+  Checks checks(op);
+  CheckEps(checks, eps);
+  checks.Operand("x", x, FloatDTypes(), {&d});
+  checks.Operand("rstd", rstd, AccumulatorDType(x.element_type()), {});
+  checks.Operand("dy", dy, x.element_type(), {&d});
+  const int64_t loop_rank = checks.loops().size();
+  checks.That(0 <= batch_rank && batch_rank <= loop_rank, "batch_rank",
+              "be at least 0 and at most " + std::to_string(loop_rank) +
+                  ", the number of leading dimensions",
+              std::to_string(batch_rank));
+  if (!checks.ok()) return checks.error();
+  const bool shared =
+      scale && checks.SharedOperand("scale", *scale, FloatDTypes(), {&d},
+                                    batch_rank);
+  const RowMap x_map = checks.Map("x", x, 1);
+  const RowMap scale_map = scale ? checks.Map("scale", *scale, 1) : RowMap();
+  const RowMap rstd_map = checks.Map("rstd", rstd, 0);
+  const RowMap dy_map = checks.Map("dy", dy, 1);
+  const int64_t dscale_rank =
+      shared ? batch_rank : static_cast<int64_t>(checks.loops().size());
+  checks.Result("dx", *dx, x.element_type(), {&d});
+  if (scale) {
+    checks.Result("dscale", **dscale, scale->element_type(), {&d},
+                  dscale_rank);
+  }
+  if (!checks.ok()) return checks.error();
+
+  const auto groups_end = checks.loops().begin() + dscale_rank;
+  const int64_t groups = Product(Shape(checks.loops().begin(), groups_end));
+  const int64_t rows = Product(Shape(groups_end, checks.loops().end()));
+  return Dispatch(FloatDTypes(), x.element_type(), [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    using Acc = Accumulator<T>;
+    return DispatchScale(scale, d, scale_map, [&](auto scale_rows) {
+      using Scale = decltype(scale_rows);
+      const auto backward =
+          [=, x = Rows<const T>{Data<const T>(x), d, x_map},
+           rstd = Rows<const Acc>{Data<const Acc>(rstd), 1, rstd_map},
+           dy = Rows<const T>{Data<const T>(dy), d, dy_map},
+           dx = Data<T>(*dx)](auto where, int64_t begin, int64_t end,
+                              RmsNormSum<T, Scale>* sum = nullptr) {
+            RmsNormBackward(where, begin, end, d, x, scale_rows, rstd, dy, dx,
+                            sum);
+          };
+      if constexpr (std::is_same_v<Scale, Ones>) {
+        return ForRows(device, groups * rows, 3 * d * sizeof(T), backward);
+      } else {
+        using S = std::remove_const_t<
+            std::remove_pointer_t<decltype(scale_rows.data)>>;
+        return SumRows<RmsNormSum<T, Scale>>(device, groups, rows, d,
+                                             3 * d * sizeof(T),
+                                             Data<S>(**dscale), backward);
+      }
+    });
+  });
+}
+
+template <typename Device>
+Status UnscaledForward(const char* op, Device device, double eps, Buffer x,
+                       Result y, Result rstd) {
+  return Forward(op, device, eps, x, std::nullopt, y, rstd);
+}
+
+template <typename Device>
+Status UnscaledBackward(const char* op, Device device, double eps,
+                        int64_t batch_rank, Buffer x, Buffer rstd, Buffer dy,
+                        Result dx) {
+  return Backward(op, device, eps, batch_rank, x, std::nullopt, rstd, dy, dx,
+                  std::nullopt);
+}
+
+}  // namespace
+
+XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_fwd, Forward,
+                           .Attr<double>("eps")
+                               .Arg<Buffer>()    // x
+                               .Arg<Buffer>()    // scale
+                               .Ret<Buffer>()    // y
+                               .Ret<Buffer>());  // rstd
+
+XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_bwd, Backward,
+                           .Attr<double>("eps")
+                               .Attr<int64_t>("batch_rank")
+                               .Arg<Buffer>()    // x
+                               .Arg<Buffer>()    // scale
+                               .Arg<Buffer>()    // rstd
+                               .Arg<Buffer>()    // dy
+                               .Ret<Buffer>()    // dx
+                               .Ret<Buffer>());  // dscale
+
+XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_unscaled_fwd, UnscaledForward,
+                           .Attr<double>("eps")
+                               .Arg<Buffer>()    // x
+                               .Ret<Buffer>()    // y
+                               .Ret<Buffer>());  // rstd
+
+XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_unscaled_bwd, UnscaledBackward,
+                           .Attr<double>("eps")
+                               .Attr<int64_t>("batch_rank")
+                               .Arg<Buffer>()    // x
+                               .Arg<Buffer>()    // rstd
+                               .Arg<Buffer>()    // dy
+                               .Ret<Buffer>());  // dx
+
+}  // namespace xla_ffi_ops
