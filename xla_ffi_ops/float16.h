@@ -29,22 +29,12 @@ inline To BitCast(From from) {
 class Float16 {
  public:
   Float16() = default;
+  explicit Float16(float value) : bits_(Round(value)) {}
 
-  explicit Float16(float value) {
-    const uint32_t bits = internal::BitCast<uint32_t>(value);
-    const uint32_t magnitude = bits & 0x7fffffffu;
-    // Below the smallest normal (2^-14), adding 0.5 lets the FPU round at
-    // 2^-24, the unit of float16's subnormals.
-    const uint32_t subnormal =
-        internal::BitCast<uint32_t>(internal::BitCast<float>(magnitude) +
-                                    0.5f) -
-        internal::BitCast<uint32_t>(0.5f);
-    const uint32_t normal =
-        (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-    uint32_t result = magnitude < 0x38800000u ? subnormal : normal;
-    result = magnitude >= 0x477ff000u ? 0x7c00u : result;  // 65520: infinity
-    result = magnitude > 0x7f800000u ? 0x7e00u : result;
-    bits_ = static_cast<uint16_t>(result | ((bits >> 16) & 0x8000u));
+  // Assigning a float, not a Float16, is what compilers vectorize.
+  Float16& operator=(float value) {
+    bits_ = Round(value);
+    return *this;
   }
 
   operator float() const {
@@ -63,6 +53,22 @@ class Float16 {
   }
 
  private:
+  static uint16_t Round(float value) {
+    const uint32_t bits = internal::BitCast<uint32_t>(value);
+    const uint32_t magnitude = bits & 0x7fffffffu;
+    // Below the smallest normal (2^-14), adding 0.5 lets the FPU round at
+    // 2^-24, the unit of float16's subnormals.
+    const float shifted = internal::BitCast<float>(magnitude) + 0.5f;
+    const uint32_t subnormal = internal::BitCast<uint32_t>(shifted) -
+                               internal::BitCast<uint32_t>(0.5f);
+    const uint32_t normal =
+        (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+    uint32_t result = magnitude < 0x38800000u ? subnormal : normal;
+    result = magnitude >= 0x477ff000u ? 0x7c00u : result;  // 65520: infinity
+    result = magnitude > 0x7f800000u ? 0x7e00u : result;
+    return static_cast<uint16_t>(result | ((bits >> 16) & 0x8000u));
+  }
+
   uint16_t bits_;
 };
 
@@ -70,13 +76,11 @@ class Float16 {
 class BFloat16 {
  public:
   BFloat16() = default;
+  explicit BFloat16(float value) : bits_(Round(value)) {}
 
-  explicit BFloat16(float value) {
-    const uint32_t bits = internal::BitCast<uint32_t>(value);
-    const uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
-    const uint32_t quiet_nan = bits | 0x400000u;
-    const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
-    bits_ = static_cast<uint16_t>((is_nan ? quiet_nan : rounded) >> 16);
+  BFloat16& operator=(float value) {
+    bits_ = Round(value);
+    return *this;
   }
 
   operator float() const {
@@ -84,6 +88,14 @@ class BFloat16 {
   }
 
  private:
+  static uint16_t Round(float value) {
+    const uint32_t bits = internal::BitCast<uint32_t>(value);
+    const uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+    const uint32_t quiet_nan = bits | 0x400000u;
+    const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    return static_cast<uint16_t>((is_nan ? quiet_nan : rounded) >> 16);
+  }
+
   uint16_t bits_;
 };
 

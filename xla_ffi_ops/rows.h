@@ -20,6 +20,7 @@ struct RowMap {
 
   int64_t operator()(int64_t row) const {
     int64_t index = 0;
+#pragma GCC unroll 1  // Rare; unrolled, it would be most of a kernel's code.
     for (int d = dims - 1; d > 0; --d) {
       index += row % size[d] * stride[d];
       row /= size[d];

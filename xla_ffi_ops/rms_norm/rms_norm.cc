@@ -58,8 +58,8 @@ template <int kRows, typename T, typename Scale>
     for (int i = 0; i < kRows; ++i) {
       const Acc xhat = Acc{x_row[i][j]} * r[i];
       const Acc dyi = Acc{dy_row[i][j]};
-      dx_row[i * cols + j] = static_cast<T>(
-          r[i] * (dyi * Sum{scale_row[i][j]} - xhat * mean[i]));
+      dx_row[i * cols + j] =
+          r[i] * (dyi * Sum{scale_row[i][j]} - xhat * mean[i]);
       sum += dyi * xhat;
     }
     if constexpr (!std::is_same_v<Scale, Ones>) dscale[j] += sum;
@@ -84,8 +84,7 @@ XLA_FFI_OPS_CPU_KERNEL void RmsNormForward(
     rstd[row] = r;
 #pragma omp simd
     for (int64_t j = 0; j < cols; ++j) {
-      y_row[j] = static_cast<T>(Acc{x_row[j]} * r *
-                                RmsNormSum<T, Scale>{scale_row[j]});
+      y_row[j] = Acc{x_row[j]} * r * RmsNormSum<T, Scale>{scale_row[j]};
     }
   }
 }
