@@ -42,11 +42,12 @@ def _jaxlib_headers_impl(rctx):
     version = rctx.attr.version
     rctx.file("_lock.txt", "jaxlib=={} --hash=sha256:{}\n".format(version, rctx.attr.sha256))
     doing = "Fetching the headers of jaxlib " + version
-    run_python(rctx, [python, "-sE", "-m", "pip", "download", "--quiet", "--dest=_wheel"] + _WHEEL + [
+    run_python(rctx, [python, "-sE", "-m", "pip", "download", "--quiet"] + _WHEEL + [
         "--no-deps",
         "--only-binary=:all:",
         "--require-hashes",
         "--requirement=_lock.txt",
+        "--dest=_wheel",
     ], doing)
     run_python(rctx, [python, "-sE", "-c", _UNPACK], doing)
     for scratch in ["_wheel", "_lock.txt", "_pip"]:

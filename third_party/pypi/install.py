@@ -31,11 +31,13 @@ _SCHEMES = {
 # Bazel takes a folder with one of these for a package of its own.
 _PACKAGE_MARKERS = ("BUILD", "BUILD.bazel")
 
-_NOT_IN_LABELS = re.compile(r"""[^\w!%@^"#$&'()*+,;<=>?\[\]{}|~/.-]""", re.A)
+_NOT_IN_LABELS = re.compile(
+    r"""[^\w!%@^"#$&'()*+,;<=>?\[\]{}|~/.-]""", re.ASCII
+)
 
 
 def _download(lock, folder):
-  """Has pip fetch the lines of `lock` that apply here, and returns the wheels."""
+  """Has pip fetch the lines of `lock` that apply here; returns the wheels."""
   pip = [sys.executable, "-sE", "-m", "pip", "download", "--quiet"]
   exact = ["--require-hashes", "--no-deps", "--only-binary=:all:"]
   command = [*pip, *exact, "--dest", str(folder), "--requirement", lock]

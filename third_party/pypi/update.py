@@ -34,9 +34,8 @@ def main():
     lock = wanted.with_suffix(".lock").name
     command = [uv, "pip", "compile", wanted.name, "--output-file", lock]
     print(lock, flush=True)
-    subprocess.run(
-        [*command, *_OPTIONS, *sys.argv[2:]], cwd=folder, check=True
-    )
+    command += [*_OPTIONS, *sys.argv[2:]]
+    subprocess.run(command, cwd=folder, check=True)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,8 @@ version = {version}
 # The kernel cuts a longer first line off.
 _LONGEST_SHEBANG = 127
 
-_HOW_TO_CHOOSE = "choose another with --repo_env=XLA_FFI_OPS_PYTHON=<a name on PATH, or an absolute path>."
+_HOW_TO_CHOOSE = ("choose another with --repo_env=XLA_FFI_OPS_PYTHON=<a name on PATH, " +
+                  "or an absolute path>.")
 
 def _probe(rctx, program, said):
     """Asks a Python where it really is; `said` tells how it was named, for errors."""
