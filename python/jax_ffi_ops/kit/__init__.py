@@ -1,4 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The authoring kit: from a shared object of FFI handlers to JAX ops."""
+"""The authoring kit: from a shared object of FFI handlers to JAX ops.
 
+  library = kit.Library(pathlib.Path(__file__).with_name("libmy_ext.so"))
+  my_op = kit.op("my_op", library=library, signature="(d),(d)->()", ...)
+
+`my_op` then behaves like a function of jax.numpy under every transformation.
+"""
+
+from jax_ffi_ops.kit.attributes import Attribute as Attribute
+from jax_ffi_ops.kit.call import call as call
 from jax_ffi_ops.kit.library import Library as Library
+from jax_ffi_ops.kit.op import accumulator as accumulator
+from jax_ffi_ops.kit.op import FLOATING as FLOATING
+from jax_ffi_ops.kit.op import Op as Op
+from jax_ffi_ops.kit.op import op as op
+
+
+def export_checks(*ops: Op) -> list:
+  """Returns the `disabled_checks` with which jax.export exports these ops.
+
+  jax.export refuses custom calls that it does not know to be stable. Those of
+  an op can be called wherever a library with its targets is loaded.
+  """
+  from jax import export  # Few programs need it, and importing it takes time.
+
+  return [
+      export.DisabledSafetyCheck.custom_call(target)
+      for op_ in ops
+      for target in op_.targets
+  ]

@@ -9,8 +9,9 @@ import jaxlib
 
 from jax_ffi_ops.kit import metadata
 
-# JAX's name of a platform, and the suffix of the symbols that serve it.
-_PLATFORMS = {"cpu": "_cpu", "CUDA": "_cuda"}
+# JAX's name of a platform in programs and in its registry of FFI targets; the
+# symbols that serve it end with the first.
+_PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
 
 
 class Library:
@@ -36,53 +37,49 @@ class Library:
           f" {error}"
       ) from error
 
-  def register(self, *targets: str) -> None:
-    """Registers FFI targets on every platform that the library has them for.
+  def register(self, target: str, *, required: bool = True) -> frozenset[str]:
+    """Registers an FFI target on every platform that the library has it for.
 
     Args:
-      *targets: names given to XLA_FFI_OPS_DEFINE_HANDLER.
+      target: name given to XLA_FFI_OPS_DEFINE_HANDLER.
+      required: whether it is an error that the library lacks the target.
+
+    Returns:
+      The platforms, out of "cpu" and "cuda".
 
     Raises:
-      ImportError: the library lacks a target, or was compiled for an FFI API
+      ImportError: the library lacks the target, or was compiled for an FFI API
         that the installed jaxlib does not accept. Nothing is registered then.
     """
-    handlers = [
-        (target, platform, handler)
-        for target in targets
-        for platform, handler in self._handlers(target)
-    ]
-    for target, platform, handler in handlers:
-      jax.ffi.register_ffi_target(
-          target, jax.ffi.pycapsule(handler), platform=platform
-      )
-
-  def _handlers(self, target):
-    handlers = [
-        (platform, self._library[target + suffix])
-        for platform, suffix in _PLATFORMS.items()
-        if hasattr(self._library, target + suffix)
-    ]
-    if not handlers:
+    handlers = {
+        platform: self._library[f"{target}_{platform}"]
+        for platform in _PLATFORMS
+        if hasattr(self._library, f"{target}_{platform}")
+    }
+    if required and not handlers:
       raise ImportError(f"{self.path!r} has no FFI handler {target!r}.")
-    for _, handler in handlers:
+    for handler in handlers.values():
       self._check_api(target, handler)
-    return handlers
+    for platform, handler in handlers.items():
+      jax.ffi.register_ffi_target(
+          target, jax.ffi.pycapsule(handler), platform=_PLATFORMS[platform]
+      )
+    return frozenset(handlers)
 
   def _check_api(self, target, handler):
-    runtime = metadata.runtime_api()
     described = metadata.read_metadata(handler)
     if described is None:
       raise ImportError(
           f"{target!r} in {self.path!r} is not an FFI handler, or one for an"
           " FFI API that jax_ffi_ops does not know."
       )
-    if not metadata.OLDEST_API <= described.api_version <= runtime:
+    if not metadata.is_accepted(described.api_version):
       built, oldest, newest = (
           "{}.{}".format(*version)
           for version in (
               described.api_version,
               metadata.OLDEST_API,
-              runtime,
+              metadata.runtime_api(),
           )
       )
       raise ImportError(

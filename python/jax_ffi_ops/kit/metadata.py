@@ -135,3 +135,8 @@ def runtime_api() -> tuple[int, int]:
       r"^#define XLA_FFI_API_(?:MAJOR|MINOR) (\d+)$", header.read_text(), re.M
   )
   return int(major), int(minor)
+
+
+def is_accepted(version: tuple[int, int]) -> bool:
+  """Returns whether the installed jaxlib runs handlers of an API version."""
+  return OLDEST_API <= version <= runtime_api()

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tells whether the FFI handlers of this installation work, and if not, why.
+
+  python -m jax_ffi_ops.doctor [LIBRARY.so ...]
+
+Looks at the shared objects of jax_ffi_ops, or at those named. Exit status 1 if
+something is wrong.
+"""
+
+from collections.abc import Iterator
+import ctypes
+import pathlib
+import platform
+import re
+import sys
+
+import jax
+import jaxlib
+
+from jax_ffi_ops.kit import metadata
+from jax_ffi_ops.kit.library import Library
+
+_SYMBOL = re.compile(rb"\0([A-Za-z]\w*)_(cpu|cuda)(?=\0)")
+
+
+def _handlers(path: pathlib.Path) -> list[tuple[str, str]]:
+  """Returns target and platform of the handlers that a library exports."""
+  found = _SYMBOL.findall(path.read_bytes())
+  return sorted((name.decode(), device.decode()) for name, device in set(found))
+
+
+def _problem(target: str, device_kind: str) -> str:
+  """Calls a registered target; returns what is wrong, or nothing.
+
+  The call has no operands, so that a handler that is reached refuses it.
+  """
+  device = jax.devices(device_kind)[0]
+  call = jax.ffi.ffi_call(target, jax.ShapeDtypeStruct((), "float32"))
+  try:
+    with jax.default_device(device):
+      jax.block_until_ready(jax.jit(call)())
+  except jax.errors.JaxRuntimeError as error:
+    if not str(error).startswith("INVALID_ARGUMENT"):
+      return str(error).splitlines()[0]
+  return ""
+
+
+def _has_device(device_kind: str) -> bool:
+  try:
+    return bool(jax.devices(device_kind))
+  except RuntimeError:
+    return False
+
+
+def _report(path: pathlib.Path) -> Iterator[tuple[bool, str]]:
+  """Yields whether it is well, and a line, for a library and its handlers."""
+  try:
+    symbols = ctypes.CDLL(str(path))
+  except OSError as error:
+    yield False, f"{path} cannot be loaded: {error}"
+    return
+  yield True, str(path)
+  for target, device in _handlers(path):
+    described = metadata.read_metadata(symbols[f"{target}_{device}"])
+    if described is None:
+      yield False, f"  {target:<36}{device:<5} is no FFI handler"
+      continue
+    version = "{}.{}".format(*described.api_version)
+    graphs = "CUDA graphs" if described.command_buffer_compatible else ""
+    line = f"  {target:<36}{device:<5} API {version}  {graphs:<11}  "
+    if not metadata.is_accepted(described.api_version):
+      newest = "{}.{}".format(*metadata.runtime_api())
+      yield False, (
+          f"{line}refused: compile it with headers of API {newest} or older, or"
+          " install a newer jaxlib"
+      )
+    elif not _has_device(device):
+      yield True, f"{line}no device to try it on"
+    else:
+      Library(path).register(target)
+      problem = _problem(target, device)
+      yield not problem, line + (problem or "registered, answers")
+
+
+def main() -> int:
+  here = pathlib.Path(__file__).parent
+  paths = list(map(pathlib.Path, sys.argv[1:])) or sorted(here.glob("lib*.so"))
+  newest = "{}.{}".format(*metadata.runtime_api())
+  oldest = "{}.{}".format(*metadata.OLDEST_API)
+  print(
+      f"jax {jax.__version__}, jaxlib {jaxlib.__version__}, Python"
+      f" {platform.python_version()}"
+  )
+  print(
+      f"XLA FFI API {newest} (headers in {jax.ffi.include_dir()}); accepted are"
+      f" handlers compiled for {oldest} to {newest}"
+  )
+  lines = [line for path in paths for line in _report(path)]
+  if not lines:
+    lines = [(False, f"No shared object beside {__file__}: build it with Bazel")]
+  for _, line in lines:
+    print(line)
+  well = all(good for good, _ in lines)
+  print("All is well." if well else "Something is wrong: see above.")
+  return not well
+
+
+if __name__ == "__main__":
+  sys.exit(main())

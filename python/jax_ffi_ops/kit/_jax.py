@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kit needs of jax and jax does not export, each with its reason.
+
+Tried with jax 0.9.2, 0.10.2 and 0.12.0.1.
+"""
+
+from collections.abc import Sequence
+
+import jax
+import jax.extend.core
+from jax._src import dispatch
+from jax._src import sharding_impls
+import numpy as np
+
+
+def requires_devices_during_lowering(
+    primitive: jax.extend.core.Primitive,
+) -> None:
+  """Has jax give the device list to the lowering of `primitive`.
+
+  A lowering through custom_partitioning needs it, and jax looks for the
+  primitives of a program in this set before it lowers it.
+  """
+  dispatch.prim_requires_devices_during_lowering.add(primitive)
+
+
+def varying_axes(aval: jax.core.ShapedArray) -> frozenset[str]:
+  """Returns the manual mesh axes (of shard_map) that a value varies over.
+
+  The type of a value has them under another name since jax 0.10.
+  """
+  if hasattr(aval, "mat"):
+    return frozenset(aval.mat.varying)
+  return frozenset(aval.vma)
+
+
+def automatic_devices(ctx) -> Sequence[jax.Device] | None:
+  """Returns the devices that XLA is to partition a program over, or None.
+
+  None where a lowering is for one device, for the inside of a shard_map or
+  pmap, or for jax.export: its program would not find a Python callback again.
+  `ctx` is the context of a lowering rule.
+  """
+  axis_context = ctx.module_context.axis_context
+  if not isinstance(axis_context, sharding_impls.ShardingContext):
+    return None
+  if ctx.module_context.lowering_parameters.for_export:
+    return None
+  devices = axis_context.device_assignment
+  return devices if devices is not None and len(devices) > 1 else None
+
+
+def automatic_mesh(ctx, devices: Sequence[jax.Device]) -> jax.sharding.Mesh:
+  """Returns the mesh that XLA's shardings are to be read with.
+
+  Without operands on a mesh it is that of jax.set_mesh, which
+  custom_partitioning does not look at.
+  """
+  abstract = ctx.module_context.axis_context.abstract_mesh
+  if abstract is None or abstract.empty:
+    abstract = jax.sharding.get_abstract_mesh()
+  if abstract.empty:
+    return jax.sharding.Mesh(np.array(devices), ("devices",))
+  return jax.sharding.Mesh(
+      np.array(devices).reshape(abstract.axis_sizes), abstract.axis_names
+  )

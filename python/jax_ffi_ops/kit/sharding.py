@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls over several devices: split by XLA, or by explicit mesh axes."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+from jax.experimental.custom_partitioning import custom_partitioning
+from jax.experimental.xla_metadata import set_xla_metadata
+from jax.sharding import AxisType, NamedSharding
+
+from jax_ffi_ops.kit.layout import Layout, spec
+
+_Call = Callable[..., Sequence[jax.Array]]
+
+
+def on_shards(call: _Call, layout: Layout, split) -> _Call:
+  """Returns `call` for the shards of one device, with sums over all of them."""
+
+  def on_each_device(*shards):
+    outputs = []
+    for index, output in enumerate(call(*shards)):
+      names = [n for d in layout.summed(index) for n in split.get(d, ())]
+      outputs.append(jax.lax.psum(output, tuple(names)) if names else output)
+    return tuple(outputs)
+
+  return on_each_device
+
+
+def partitioned(call: _Call, layout: Layout, target: str, params: Any) -> _Call:
+  """Returns `call` with the rule by which XLA may split it."""
+
+  def partition(mesh, operands, results):
+    arrays = (*operands, *results)
+    split = layout.split(
+        mesh, [x.shape for x in arrays], [x.sharding.spec for x in arrays]
+    )
+    return (
+        mesh,
+        on_shards(call, layout, split),
+        tuple(NamedSharding(mesh, spec(a, split)) for a in layout.results),
+        tuple(NamedSharding(mesh, spec(a, split)) for a in layout.operands),
+    )
+
+  function = custom_partitioning(lambda *operands: tuple(call(*operands)))
+  function.def_partition(partition=partition, sharding_rule=_rule(layout))
+
+  def run(*operands):
+    # The target and the attributes are in a Python closure: without this,
+    # programs that differ in them look the same to the compilation cache.
+    with set_xla_metadata(ffi_target=target, ffi_attributes=repr(params)):
+      return function(*operands)
+
+  return run
+
+
+def _rule(layout):
+  """Returns the rule for Shardy: one factor per leading dimension."""
+  count = 0
+
+  def factors(axes):
+    nonlocal count
+    names = []
+    for d in axes:
+      count += d is None
+      names.append(f"u{count}" if d is None else f"b{d}")
+    return " ".join(names)
+
+  operands = ", ".join(map(factors, layout.operands))
+  return f"{operands} -> {', '.join(map(factors, layout.results))}"
+
+
+def explicit_mesh(avals: Sequence[Any]) -> Any | None:
+  """Returns the mesh of values whose types say how they are split, or None."""
+  for aval in avals:
+    if explicit_axes(aval.sharding.mesh):
+      return aval.sharding.mesh
+  return None
+
+
+def explicit_axes(mesh: Any) -> frozenset[str]:
+  """Returns the names of a mesh's explicit axes."""
+  return frozenset(
+      name
+      for name, kind in zip(mesh.axis_names, mesh.axis_types)
+      if kind == AxisType.Explicit
+  )
+
+
+def like(x: jax.Array, other: jax.Array) -> jax.Array:
+  """Returns `x` split as the type of `other` says, if it says so at all."""
+  wanted = jax.typeof(other).sharding
+  if not explicit_axes(wanted.mesh) or jax.typeof(x).sharding == wanted:
+    return x
+  return jax.sharding.reshard(x, wanted)
+
+
+def explicit_split(layout: Layout, avals: Sequence[Any]):
+  """Returns how the types of operands say that a call is split."""
+  mesh = explicit_mesh(avals)
+  if mesh is None:
+    return {}
+  return layout.split(
+      mesh, [a.shape for a in avals], [a.sharding.spec for a in avals]
+  )
+
+
+def over_explicit_axes(call: _Call, layout: Layout, avals) -> _Call:
+  """Returns `call` in a shard_map over the explicit axes of its operands."""
+  mesh = explicit_mesh(avals)
+  split = explicit_split(layout, avals)
+  in_specs = tuple(spec(axes, split) for axes in layout.operands)
+  mapped = jax.shard_map(
+      on_shards(call, layout, split),
+      mesh=mesh,
+      in_specs=in_specs,
+      out_specs=tuple(spec(axes, split) for axes in layout.results),
+      axis_names=explicit_axes(mesh),
+  )
+
+  def run(*operands):
+    return mapped(*map(jax.sharding.reshard, operands, in_specs))
+
+  return run
