@@ -113,11 +113,13 @@ write_bazelrc() {
   done
 }
 
+# Client and server talk over the loopback interface; where that is down (`unshare -n`), only batch mode works.
 write_launcher() {
   cat <<LAUNCHER
 #!/bin/sh
+if [ -r /proc/net/fib_trie ] && ! grep -q 127.0.0.1 /proc/net/fib_trie; then batch=--batch; else batch=; fi
 exec "$prefix/usr/bin/bazel" --nosystem_rc --bazelrc="$prefix/bazelrc" --install_base="$prefix/usr/share/bazel" \\
-  --trust_install_base --server_javabase="$jvm" "\$@"
+  --trust_install_base --server_javabase="$jvm" \$batch "\$@"
 LAUNCHER
 }
 
@@ -126,10 +128,11 @@ try_out() {
   local bazel=$1
   [[ $("$bazel" --version) == "bazel 7."* ]] || die "Debian now has $("$bazel" --version), not Bazel 7"
   mkdir "$work/workspace"
-  cd "$work/workspace"
-  : >MODULE.bazel
-  echo 'genrule(name = "probe", outs = ["out"], cmd = "touch $@")' >BUILD.bazel
-  timeout 300 "$bazel" --nohome_rc --batch --output_user_root="$work/output" build //:probe || die "the installed Bazel does not work"
+  : >"$work/workspace/MODULE.bazel"
+  echo 'genrule(name = "probe", outs = ["out"], cmd = "touch $@")' >"$work/workspace/BUILD.bazel"
+  (cd "$work/workspace" &&
+    timeout --foreground 300 "$bazel" --nohome_rc --batch --host_jvm_args=-XX:-UsePerfData --output_user_root="$work/output" build //:probe) ||
+    die "the installed Bazel does not work"
 }
 
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -138,18 +141,19 @@ check
 [[ $1 != --check ]] || exit 0
 prefix=$(realpath -m "$1")
 work=$prefix/work
-rm -rf "$prefix/bin/bazel"
-rm -rf "$prefix"
-trap 'rm -rf "$work"' EXIT
+mkdir -p "${prefix%/*}"
+mkdir "$prefix" || die "PREFIX must be a new folder"
+trap 'rm -rf "$prefix"' EXIT
 configure_apt
 unpack_packages
-jvm=$(find "$prefix/usr/lib/jvm" -maxdepth 1 -type d -name 'java-*-openjdk-*')
 relocate
+jvm=$(find "$prefix/usr/lib/jvm" -maxdepth 1 -type d -name 'java-*-openjdk-*')
 use_own_loader
 write_bazelrc >"$prefix/bazelrc"
 write_launcher >"$work/bazel"
 chmod +x "$work/bazel"
 try_out "$work/bazel"
 # The launcher comes last: where it is, the installation is complete.
-mkdir -p "$prefix/bin"
+mkdir "$prefix/bin"
 mv "$work/bazel" "$prefix/bin/bazel"
+trap 'rm -rf "$work"' EXIT
