@@ -26,7 +26,10 @@ _SYMBOL = re.compile(rb"\0([A-Za-z]\w*)_(cpu|cuda)(?=\0)")
 def _handlers(path: pathlib.Path) -> list[tuple[str, str]]:
   """Returns target and platform of the handlers that a library exports."""
   found = _SYMBOL.findall(path.read_bytes())
-  return sorted((name.decode(), device.decode()) for name, device in set(found))
+  return sorted({
+      (name.decode().removesuffix("_instantiate"), device.decode())
+      for name, device in found
+  })
 
 
 def _problem(target: str, device_kind: str) -> str:
@@ -77,7 +80,9 @@ def _report(path: pathlib.Path) -> Iterator[tuple[bool, str]]:
     elif not _has_device(device):
       yield True, f"{line}no device to try it on"
     else:
-      Library(path).register(target)
+      library = Library(path)
+      library.register(target)
+      library.ensure_registered(target)
       problem = _problem(target, device)
       yield not problem, line + (problem or "registered, answers")
 

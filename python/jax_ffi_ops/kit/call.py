@@ -55,6 +55,7 @@ def call(
             target, schema, values
         ).items()
     }
+    library.ensure_registered(target)
     return jax.ffi.ffi_call(
         target,
         results(*operands, **converted),

@@ -29,6 +29,7 @@ class Library:
       ImportError: there is no such file, or it cannot be loaded.
     """
     self.path = os.fspath(path)
+    self._waiting = {}
     try:
       self._library = ctypes.CDLL(self.path)
     except OSError as error:
@@ -39,6 +40,8 @@ class Library:
 
   def register(self, target: str, *, required: bool = True) -> frozenset[str]:
     """Registers an FFI target on every platform that the library has it for.
+
+    A stateful target waits for `ensure_registered`.
 
     Args:
       target: name given to XLA_FFI_OPS_DEFINE_HANDLER.
@@ -51,20 +54,63 @@ class Library:
       ImportError: the library lacks the target, or was compiled for an FFI API
         that the installed jaxlib does not accept. Nothing is registered then.
     """
-    handlers = {
-        platform: self._library[f"{target}_{platform}"]
-        for platform in _PLATFORMS
-        if hasattr(self._library, f"{target}_{platform}")
-    }
-    if required and not handlers:
+    stages = {p: self._stages(target, p) for p in _PLATFORMS}
+    stages = {p: handlers for p, handlers in stages.items() if handlers}
+    if required and not stages:
       raise ImportError(f"{self.path!r} has no FFI handler {target!r}.")
-    for handler in handlers.values():
+    for handler in (h for handlers in stages.values() for h in handlers.values()):
       self._check_api(target, handler)
-    for platform, handler in handlers.items():
-      jax.ffi.register_ffi_target(
-          target, jax.ffi.pycapsule(handler), platform=_PLATFORMS[platform]
+    if any("instantiate" in handlers for handlers in stages.values()):
+      self._waiting[target] = stages
+    else:
+      self._register(target, stages)
+    return frozenset(stages)
+
+  def ensure_registered(self, target: str) -> None:
+    """Registers a stateful target; to be called before it is lowered.
+
+    Its type has to be registered before its handlers, and jaxlib does the
+    opposite with what it is given before it has a backend.
+    """
+    stages = self._waiting.pop(target, None)
+    if stages is None:
+      return
+    jax.devices()
+    for platform in stages:
+      jax.ffi.register_ffi_type(
+          target + "_state",
+          {
+              kind: self._object(f"{target}_state_{kind}")
+              for kind in ("type_id", "type_info")
+          },
+          platform=_PLATFORMS[platform],
       )
-    return frozenset(handlers)
+    self._register(target, stages)
+
+  def _stages(self, target, platform):
+    symbols = {
+        "execute": f"{target}_{platform}",
+        "instantiate": f"{target}_instantiate_{platform}",
+    }
+    return {
+        stage: self._library[symbol]
+        for stage, symbol in symbols.items()
+        if hasattr(self._library, symbol)
+    }
+
+  def _object(self, symbol):
+    """Returns a capsule of the object whose address a function returns."""
+    function = self._library[symbol]
+    function.restype = ctypes.c_void_p
+    return jax.ffi.pycapsule(ctypes.c_void_p(function()))
+
+  def _register(self, target, stages):
+    for platform, handlers in stages.items():
+      jax.ffi.register_ffi_target(
+          target,
+          {stage: jax.ffi.pycapsule(h) for stage, h in handlers.items()},
+          platform=_PLATFORMS[platform],
+      )
 
   def _check_api(self, target, handler):
     described = metadata.read_metadata(handler)

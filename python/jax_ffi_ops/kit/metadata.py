@@ -94,9 +94,15 @@ class _Api(ctypes.Structure):
 
 
 class Metadata(NamedTuple):
-  """What a handler says of itself."""
+  """What a handler says of itself.
 
-  api_version: tuple[int, int]  # of the headers it was compiled with
+  Attributes:
+    api_version: major and minor version of the headers it was compiled with.
+    command_buffer_compatible: whether XLA may record it in a CUDA graph.
+    stateful: whether it makes a state for other stages of its call.
+  """
+
+  api_version: tuple[int, int]
   command_buffer_compatible: bool
   stateful: bool
 
@@ -117,13 +123,16 @@ def read_metadata(handler: ctypes._CFuncPtr) -> Metadata | None:
       api=ctypes.addressof(api),
   )
   handler.restype = ctypes.c_void_p
-  if handler(ctypes.byref(frame)):
+  failed = handler(ctypes.byref(frame))
+  version = (metadata.api_version.major, metadata.api_version.minor)
+  if failed and version == (0, 0):
     return None
-  version = metadata.api_version
+  # One that makes a state fails as long as the type of that is not registered,
+  # but has told the rest by then.
   return Metadata(
-      (version.major, version.minor),
+      version,
       bool(metadata.traits & _COMMAND_BUFFER_COMPATIBLE),
-      bool(metadata.state_type_id),
+      bool(failed or metadata.state_type_id),
   )
 
 
