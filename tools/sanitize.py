@@ -1,17 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a Python test whose shared objects are built with a sanitizer.
+"""Runs a test whose C++ is built with a sanitizer.
 
-  sanitize.py address|undefined COMMAND ...
+  sanitize.py address|thread|undefined COMMAND ...
 
-Python itself is not instrumented, so the runtime of AddressSanitizer has to be
-there before it: it replaces malloc. libstdc++ goes with it, or the first C++
-exception finds its interceptor unset. Python and XLA keep memory until the
-process ends, which is no leak of ours.
+Python itself is not instrumented, so the runtimes of AddressSanitizer and
+ThreadSanitizer have to be there before it: the one replaces malloc, the other
+needs memory that threads get when they start. libstdc++ goes with them, or the
+first C++ exception finds its interceptor unset.
 """
 
 import os
 import subprocess
 import sys
+
+_OPTIONS = {
+    # Python and XLA keep memory until the process ends: no leak of ours.
+    "address": {"ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"},
+    # XLA is not instrumented either: what it calls in the C library would be
+    # taken for races, since how it avoids them is not seen.
+    "thread": {
+        "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:halt_on_error=1"
+    },
+    "undefined": {"UBSAN_OPTIONS": "print_stacktrace=1"},
+}
+_PRELOADED = {
+    "address": ("libasan.so", "libstdc++.so"),
+    "thread": ("libtsan.so", "libstdc++.so"),
+}
 
 
 def _compiler_library(name):
@@ -24,17 +39,11 @@ def _compiler_library(name):
 
 def main():
   sanitizer, *command = sys.argv[1:]
-  if sanitizer == "address":
-    os.environ["LD_PRELOAD"] = " ".join(
-        map(_compiler_library, ("libasan.so", "libstdc++.so"))
-    )
-    os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
-    os.environ["PYTHONMALLOC"] = "malloc"
-  elif sanitizer == "undefined":
-    os.environ["UBSAN_OPTIONS"] = "print_stacktrace=1"
-  else:
-    sys.exit(f"sanitize: {sanitizer!r} is neither address nor undefined.")
-  os.environ["SANITIZER"] = sanitizer
+  if sanitizer not in _OPTIONS:
+    sys.exit(f"sanitize: {sanitizer!r} is none of {', '.join(_OPTIONS)}.")
+  os.environ.update(_OPTIONS[sanitizer], SANITIZER=sanitizer)
+  if libraries := _PRELOADED.get(sanitizer):
+    os.environ["LD_PRELOAD"] = " ".join(map(_compiler_library, libraries))
   os.execv(command[0], command)
 
 

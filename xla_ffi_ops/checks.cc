@@ -8,18 +8,21 @@
 #include <string>
 
 namespace xla_ffi_ops {
+namespace {
 
-Shape ShapeOf(const xla::ffi::AnyBuffer& buffer) {
-  return Shape(buffer.dimensions().begin(), buffer.dimensions().end());
+std::string Got(const xla::ffi::AnyBuffer& buffer) {
+  return "shape " + ToString(buffer.dimensions());
 }
 
-int64_t Product(const Shape& shape) {
+}  // namespace
+
+int64_t Product(Shape shape) {
   int64_t product = 1;
   for (const int64_t size : shape) product *= size;
   return product;
 }
 
-std::string ToString(const Shape& shape) {
+std::string ToString(Shape shape) {
   std::string text = "[";
   for (const int64_t size : shape) {
     text += (text.size() > 1 ? ", " : "") + std::to_string(size);
@@ -27,71 +30,75 @@ std::string ToString(const Shape& shape) {
   return text + "]";
 }
 
-void Checks::That(bool holds, const char* name, const std::string& expected,
+void Checks::Fail(const char* name, const std::string& expected,
                   const std::string& got) {
-  if (holds || error_) return;
-  error_ = xla::ffi::Error::InvalidArgument(op_ + ": " + name + " must " +
-                                            expected + ", got " + got);
+  if (!ok()) return;
+  error_ = xla::ffi::Error::InvalidArgument(
+      name + (" must " + expected) + ", got " + got);
 }
 
-void Checks::Join(const char* name, const Shape& shape,
-                  std::initializer_list<Dim*> core) {
-  const auto fail = [&](const std::string& expected) {
-    That(false, name, expected, "shape " + ToString(shape));
-  };
+void Checks::CheckDType(const char* name, const xla::ffi::AnyBuffer& buffer,
+                        DTypeSet expected) {
+  if (expected.Contains(buffer.element_type())) return;
+  Fail(name, "have dtype " + Name(expected), Name(buffer.element_type()));
+}
+
+Shape Checks::CheckCore(const char* name, const xla::ffi::AnyBuffer& buffer,
+                        std::initializer_list<Dim*> core) {
+  const Shape shape = buffer.dimensions();
   if (shape.size() < core.size()) {
-    return fail("have rank " + std::to_string(core.size()) + " or more");
+    Fail(name, "have rank " + std::to_string(core.size()) + " or more",
+         Got(buffer));
+    return Shape();
   }
-  const size_t own_loops = shape.size() - core.size();
-  size_t axis = own_loops;
+  size_t axis = shape.size() - core.size();
   for (Dim* dim : core) {
     if (*dim == kUnknownDim) *dim = shape[axis];
-    if (shape[axis++] != *dim) {
-      return fail("have size " + std::to_string(*dim) + " in dimension " +
-                  std::to_string(axis - 1));
+    if (*dim != shape[axis]) {
+      Fail(name,
+           "have size " + std::to_string(*dim) + " in dimension " +
+               std::to_string(axis),
+           Got(buffer));
     }
+    ++axis;
   }
-  if (own_loops == 0) return;
-  if (loops_.empty()) loops_.assign(own_loops, 1);
-  const Shape expected = loops_;
-  for (size_t d = 0; d < own_loops && own_loops == loops_.size(); ++d) {
-    if (loops_[d] == 1) loops_[d] = shape[d];
-  }
-  bool holds = own_loops == loops_.size();
-  for (size_t d = 0; holds && d < own_loops; ++d) {
-    holds = shape[d] == loops_[d] || shape[d] == 1;
-  }
-  if (!holds) {
-    fail("have leading dimensions that broadcast with " + ToString(expected));
-  }
+  return shape.first(shape.size() - core.size());
 }
 
-void Checks::HasDType(const char* name, const xla::ffi::AnyBuffer& buffer,
-                      DTypeSet expected) {
-  if (expected.Contains(buffer.element_type())) return;
-  That(false, name, "have dtype " + Name(expected),
-       Name(buffer.element_type()));
+void Checks::Broadcast(const char* name, const xla::ffi::AnyBuffer& buffer,
+                       Shape own, bool shared) {
+  if (own.size() == 0) return;
+  if (loops_.empty()) loops_.assign(own.size(), 1);
+  bool holds = shared ? own.size() <= loops_.size()
+                      : own.size() == loops_.size();
+  for (size_t d = 0; holds && d < own.size(); ++d) {
+    holds = own[d] == loops_[d] || own[d] == 1 || loops_[d] == 1;
+  }
+  if (!holds) {
+    return Fail(
+        name, "have leading dimensions that broadcast with " + ToString(loops_),
+        Got(buffer));
+  }
+  for (size_t d = 0; d < own.size(); ++d) {
+    if (loops_[d] == 1) loops_[d] = own[d];
+  }
 }
 
 void Checks::Operand(const char* name, const xla::ffi::AnyBuffer& buffer,
                      DTypeSet expected, std::initializer_list<Dim*> core) {
-  HasDType(name, buffer, expected);
-  Join(name, ShapeOf(buffer), core);
+  CheckDType(name, buffer, expected);
+  Broadcast(name, buffer, CheckCore(name, buffer, core), /*shared=*/false);
 }
 
 bool Checks::SharedOperand(const char* name, const xla::ffi::AnyBuffer& buffer,
                            DTypeSet expected,
                            std::initializer_list<Dim*> core,
                            int64_t loop_rank) {
-  HasDType(name, buffer, expected);
-  Shape shape = ShapeOf(buffer);
-  const auto own = static_cast<int64_t>(shape.size() - core.size());
-  const bool shared = own == 0 || own == loop_rank;
-  if (shared) {
-    const size_t rank = std::max(loops_.size() + core.size(), shape.size());
-    shape.insert(shape.begin() + own, rank - shape.size(), 1);
-  }
-  Join(name, shape, core);
+  CheckDType(name, buffer, expected);
+  const Shape own = CheckCore(name, buffer, core);
+  const bool shared =
+      own.size() == 0 || static_cast<int64_t>(own.size()) == loop_rank;
+  Broadcast(name, buffer, own, shared);
   return shared;
 }
 
@@ -99,28 +106,27 @@ void Checks::Result(const char* name, const xla::ffi::AnyBuffer& buffer,
                     DTypeSet expected, std::initializer_list<Dim*> core,
                     int64_t loop_rank) {
   if (!ok()) return;
-  HasDType(name, buffer, expected);
-  Shape shape(loops_.begin(), loops_.begin() + loop_rank);
+  CheckDType(name, buffer, expected);
+  std::vector<int64_t> shape(loops_.begin(), loops_.begin() + loop_rank);
   for (const Dim* dim : core) shape.push_back(*dim);
-  if (ShapeOf(buffer) != shape) {
-    That(false, name, "have shape " + ToString(shape),
-         ToString(ShapeOf(buffer)));
+  if (!(buffer.dimensions() == Shape(shape))) {
+    Fail(name, "have shape " + ToString(shape), ToString(buffer.dimensions()));
   }
 }
 
 RowMap Checks::Map(const char* name, const xla::ffi::AnyBuffer& buffer,
                    int64_t core_rank) {
+  if (!ok()) return RowMap();
+  const Shape shape = buffer.dimensions();
+  const Shape own = shape.first(shape.size() - core_rank);
   RowMap map;
-  if (!ok()) return map;
-  Shape own = ShapeOf(buffer);
-  own.resize(own.size() - core_rank);
-  own.resize(loops_.size(), 1);
   map.dims = 0;
-  int64_t rows = 1;
+  int64_t rows = 1;  // of the operand, in the dimensions after this one
   for (size_t d = loops_.size(); d-- > 0;) {
     if (loops_[d] == 1) continue;
-    const int64_t stride = own[d] == 1 ? 0 : rows;
-    rows *= own[d];
+    const int64_t size = d < own.size() ? own[d] : 1;
+    const int64_t stride = size == 1 ? 0 : rows;
+    rows *= size;
     const int last = map.dims - 1;
     if (last >= 0 && (stride == 0) == (map.stride[last] == 0)) {
       map.size[last] *= loops_[d];
@@ -128,8 +134,7 @@ RowMap Checks::Map(const char* name, const xla::ffi::AnyBuffer& buffer,
       map.size[map.dims] = loops_[d];
       map.stride[map.dims++] = stride;
     } else {
-      That(false, name, "be broadcast along fewer separate dimensions",
-           "shape " + ToString(ShapeOf(buffer)));
+      Fail(name, "be broadcast along fewer separate dimensions", Got(buffer));
     }
   }
   if (map.dims == 0) return RowMap();

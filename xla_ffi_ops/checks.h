@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks of a handler's operands, results and attributes, with one style of
-// message: "<op>: <operand> must <expectation>, got <what came>".
+// message: "<name> must <expectation>, got <what came>".
 //
 // A registered target can be called by anyone with anything, so a handler
 // checks whatever could make it touch memory that is not its own.
@@ -9,9 +9,7 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "xla/ffi/api/ffi.h"
@@ -20,13 +18,16 @@
 
 namespace xla_ffi_ops {
 
-using Shape = std::vector<int64_t>;
+// Sizes of dimensions: a view that owns nothing.
+using Shape = xla::ffi::Span<const int64_t>;
 
-Shape ShapeOf(const xla::ffi::AnyBuffer& buffer);
-int64_t Product(const Shape& shape);
-std::string ToString(const Shape& shape);  // "[2, 3]"
+// The number of elements; 1 for no dimensions. It cannot overflow for the shape
+// of a buffer, nor for loop dimensions that a checked result has in full.
+int64_t Product(Shape shape);
+std::string ToString(Shape shape);  // "[2, 3]"
 
-// A core dimension of a generalized ufunc: whatever its first operand has.
+// The size of a core dimension of a generalized ufunc. One that is unknown
+// becomes what the first operand with it has.
 using Dim = int64_t;
 inline constexpr Dim kUnknownDim = -1;
 
@@ -36,23 +37,23 @@ inline constexpr Dim kUnknownDim = -1;
 // results, which have the loop dimensions in full.
 //
 //   Dim d = kUnknownDim;
-//   Checks checks(op);
+//   Checks checks;
 //   checks.Operand("x", x, FloatDTypes(), {&d});
 //   checks.Operand("scale", scale, FloatDTypes(), {&d});
+//   const RowMap scale_map = checks.Map("scale", scale, 1);
 //   checks.Result("y", *y, x.element_type(), {&d});
 //   if (!checks.ok()) return checks.error();
 class Checks {
  public:
-  explicit Checks(std::string op) : op_(std::move(op)) {}
+  bool ok() const { return error_.success(); }
+  const xla::ffi::Error& error() const { return error_; }
 
-  bool ok() const { return !error_; }
-  xla::ffi::Error error() const { return *error_; }
+  // The loop dimensions that all operands so far broadcast to; valid until the
+  // next operand.
+  Shape loops() const { return loops_; }
 
-  // The loop dimensions that all operands so far broadcast to.
-  const Shape& loops() const { return loops_; }
-
-  // Fails with "<op>: <name> must <expected>, got <got>" unless `holds`.
-  void That(bool holds, const char* name, const std::string& expected,
+  // Fails with "<name> must <expected>, got <got>" unless a check has failed.
+  void Fail(const char* name, const std::string& expected,
             const std::string& got);
 
   void Operand(const char* name, const xla::ffi::AnyBuffer& buffer,
@@ -65,7 +66,7 @@ class Checks {
                      DTypeSet expected, std::initializer_list<Dim*> core,
                      int64_t loop_rank);
 
-  // A result that has the first `loop_rank` loop dimensions.
+  // A result that has the first `loop_rank` loop dimensions, by default all.
   void Result(const char* name, const xla::ffi::AnyBuffer& buffer,
               DTypeSet expected, std::initializer_list<Dim*> core,
               int64_t loop_rank);
@@ -74,20 +75,25 @@ class Checks {
     Result(name, buffer, expected, core, loops_.size());
   }
 
-  // The map from the rows of the call to those of an operand whose last
-  // `core_rank` dimensions make a row. Only after all operands.
+  // The map from the rows of the call, one for each index of the loops, to
+  // those of an operand whose last `core_rank` dimensions make a row. Only
+  // after all operands.
   RowMap Map(const char* name, const xla::ffi::AnyBuffer& buffer,
              int64_t core_rank);
 
  private:
-  void HasDType(const char* name, const xla::ffi::AnyBuffer& buffer,
-                DTypeSet expected);
-  void Join(const char* name, const Shape& shape,
-            std::initializer_list<Dim*> core);
+  void CheckDType(const char* name, const xla::ffi::AnyBuffer& buffer,
+                  DTypeSet expected);
+  // Returns the loop dimensions of `buffer`, none if its rank is too low.
+  Shape CheckCore(const char* name, const xla::ffi::AnyBuffer& buffer,
+                  std::initializer_list<Dim*> core);
+  // Broadcasts loops_ and `own`, which are its first dimensions if it is
+  // `shared` and all of them if not.
+  void Broadcast(const char* name, const xla::ffi::AnyBuffer& buffer, Shape own,
+                 bool shared);
 
-  const std::string op_;
-  Shape loops_;
-  std::optional<xla::ffi::Error> error_;
+  std::vector<int64_t> loops_;
+  xla::ffi::Error error_;
 };
 
 }  // namespace xla_ffi_ops

@@ -23,7 +23,10 @@ struct Cuda {
 // best one when the library is loaded, so that one binary is fast on AVX-512
 // and still runs on the oldest machine. Goes before the return type of a
 // function definition; helpers called from it have to be inlined to profit.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// Not under ThreadSanitizer: GCC has it instrument what picks the version, and
+// that runs before the sanitizer can be called.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_THREAD__)
 #define XLA_FFI_OPS_CPU_KERNEL \
   [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
 #else

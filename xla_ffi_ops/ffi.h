@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an FFI handler is written with: devices, checks, row views, and the
+// What an FFI handler is written with: this header has all of the kit, and the
 // macro that exports one handler for every device. Only handlers (*_ffi.cc)
-// include this; kernels see neither it nor XLA.
+// include it; kernels see neither it nor XLA.
 #ifndef XLA_FFI_OPS_FFI_H_
 #define XLA_FFI_OPS_FFI_H_
 
-#include <cstdint>
-#include <exception>
 #include <optional>
-#include <string>
 #include <utility>
+#include <variant>
 
 #include "xla/ffi/api/ffi.h"
 #include "xla_ffi_ops/checks.h"
 #include "xla_ffi_ops/device.h"
 #include "xla_ffi_ops/dtype.h"
+#include "xla_ffi_ops/float16.h"
 #include "xla_ffi_ops/parallel.h"
 #include "xla_ffi_ops/rows.h"
+#include "xla_ffi_ops/sum_rows.h"
 
 namespace xla_ffi_ops {
 
 namespace ffi = ::xla::ffi;
-
-// The device argument of a handler that runs on the CPU.
-struct CpuContext {
-  ffi::ThreadPool pool;
-};
 
 // The elements of a buffer whose dtype was checked.
 template <typename T>
@@ -33,42 +28,71 @@ T* Data(const ffi::AnyBuffer& buffer) {
   return static_cast<T*>(buffer.untyped_data());
 }
 
-// Calls body(Cpu, begin, end) for ranges that cover `rows` rows, each of which
-// moves about `bytes_per_row` bytes. On CUDA, the whole range in one call.
-template <typename Body>
-Status ForRows(CpuContext& device, int64_t rows, int64_t bytes_per_row,
-               Body body) {
-  return ParallelFor(device.pool, rows, Grain(bytes_per_row),
-                     [=](int64_t begin, int64_t end) {
-                       body(Cpu{}, begin, end);
-                     });
-}
-
 namespace internal {
 
-template <typename Fn>
-Status CatchExceptions(const char* op, Fn fn) {
-  try {
-    return fn();
-  } catch (const std::exception& e) {  // std::bad_alloc, for one
-    return ffi::Error::Internal(op + std::string(": ") + e.what());
-  }
-}
+// `status` with the op's name before the message of its error.
+Status Named(const char* op, Status status);
 
-// XLA's own decoding errors (a wrong number of operands, a wrong attribute) do
-// not say which handler they come from; ours begin with its name.
-inline XLA_FFI_Error* NameError(const char* op, const XLA_FFI_Api* api,
-                                XLA_FFI_Error* error) {
-  if (error == nullptr) return nullptr;
-  const std::string message = ffi::internal::GetErrorMessage(api, error);
-  if (message.rfind(op, 0) == 0) return error;
-  ffi::internal::DestroyError(api, error);
-  return ffi::internal::CreateError(
-      api, ffi::Error::InvalidArgument(op + (": " + message)));
-}
+// The same for an error of XLA's own decoding: a wrong number of operands, an
+// attribute of the wrong type.
+XLA_FFI_Error* Named(const char* op, const XLA_FFI_Api* api,
+                     XLA_FFI_Error* error);
 
 }  // namespace internal
 }  // namespace xla_ffi_ops
+
+// Exports `name_cpu`, the handler of the FFI target `name` for the CPU, and, if
+// XLA_FFI_OPS_CUDA is defined, `name_cuda`. XLA may record the latter in a CUDA
+// graph: it only enqueues work, and on no memory but that of its buffers.
+//
+//   template <typename Device>
+//   Status Scale(Device device, float factor, ffi::AnyBuffer x,
+//                ffi::Result<ffi::AnyBuffer> y);
+//
+//   XLA_FFI_OPS_DEFINE_HANDLER(my_scale, Scale,
+//                              .Attr<float>("factor")
+//                                  .Arg<ffi::AnyBuffer>()    // x
+//                                  .Ret<ffi::AnyBuffer>());  // y
+//
+// The function gets a CpuContext or a Cuda, and then what the binding decodes:
+// https://docs.jax.dev/en/latest/ffi.html. It returns a Status, an ffi::Error
+// or an ffi::Future; an exception is an error. Every message that JAX shows
+// begins with "<name>: ".
+#define XLA_FFI_OPS_DEFINE_HANDLER(name, impl, ...)                         \
+  XLA_FFI_OPS_DEFINE_SYMBOL_(name##_cpu, #name, impl,                       \
+                             ::xla_ffi_ops::CpuContext, {}, __VA_ARGS__)    \
+  XLA_FFI_OPS_DEFINE_CUDA_SYMBOL_(name##_cuda, #name, impl, __VA_ARGS__)    \
+  static_assert(true, "a semicolon follows")
+
+#ifdef XLA_FFI_OPS_CUDA
+#define XLA_FFI_OPS_DEFINE_CUDA_SYMBOL_(symbol, op, impl, ...)         \
+  XLA_FFI_OPS_DEFINE_SYMBOL_(                                          \
+      symbol, op, impl, ::xla_ffi_ops::Cuda,                           \
+      {::xla::ffi::Traits::kCmdBufferCompatible}, __VA_ARGS__)
+#else
+#define XLA_FFI_OPS_DEFINE_CUDA_SYMBOL_(...)
+#endif
+
+#define XLA_FFI_OPS_DEFINE_SYMBOL_(symbol, op, impl, Device, traits, ...)    \
+  extern "C" XLA_FFI_Error* symbol(XLA_FFI_CallFrame* frame) {               \
+    static const auto* const handler =                                       \
+        ::xla::ffi::Ffi::Bind()                                              \
+            .Ctx<Device>() __VA_ARGS__                                       \
+            .To(                                                             \
+                [](auto&&... args) {                                         \
+                  using ::xla_ffi_ops::Status;                               \
+                  return ::xla_ffi_ops::internal::Named(                     \
+                      op, ::xla_ffi_ops::internal::Try<Status>([&] {         \
+                        return impl(std::forward<decltype(args)>(args)...);  \
+                      }));                                                   \
+                },                                                           \
+                traits)                                                      \
+            .release();                                                      \
+    ::xla_ffi_ops::internal::Acquire();                                      \
+    XLA_FFI_Error* const error = handler->Call(frame);                       \
+    ::xla_ffi_ops::internal::Release();                                      \
+    return ::xla_ffi_ops::internal::Named(op, frame->api, error);            \
+  }
 
 namespace xla::ffi {
 
@@ -83,27 +107,33 @@ struct CtxDecoding<xla_ffi_ops::CpuContext> {
   }
 };
 
-}  // namespace xla::ffi
+template <>
+struct CtxDecoding<xla_ffi_ops::Cuda> {
+  using Type = xla_ffi_ops::Cuda;
 
-// Exports `name_cpu`, the handler of the FFI target `name` for the CPU.
-//
-// `impl` is a template <typename Device> Status impl(const char* op, Device
-// device, ...): `op` is the target's name for messages, and the rest is what
-// `binding` (a chain of .Attr<T>("name"), .Arg<T>() and .Ret<T>()) decodes.
-#define XLA_FFI_OPS_DEFINE_HANDLER(name, impl, binding)                       \
-  extern "C" XLA_FFI_Error* name##_cpu(XLA_FFI_CallFrame* frame) {            \
-    static auto* const handler =                                              \
-        ::xla::ffi::Ffi::Bind()                                               \
-            .Ctx<::xla_ffi_ops::CpuContext>() binding                         \
-            .To([](auto&&... args) {                                          \
-              return ::xla_ffi_ops::internal::CatchExceptions(#name, [&] {    \
-                return impl(#name, std::forward<decltype(args)>(args)...);    \
-              });                                                             \
-            })                                                                \
-            .release();                                                       \
-    return ::xla_ffi_ops::internal::NameError(#name, frame->api,              \
-                                              handler->Call(frame));          \
-  }                                                                           \
-  static_assert(true, "a semicolon follows")
+  static std::optional<Type> Decode(const XLA_FFI_Api* api,
+                                    XLA_FFI_ExecutionContext* ctx,
+                                    DiagnosticEngine& diagnostic) {
+    using Stream = PlatformStream<CUstream_st*>;
+    const auto stream = CtxDecoding<Stream>::Decode(api, ctx, diagnostic);
+    if (!stream) return std::nullopt;
+    return Type{*stream};
+  }
+};
+
+template <ExecutionStage stage>
+struct ResultEncoding<stage, xla_ffi_ops::Status> {
+  static std::variant<XLA_FFI_Error*, XLA_FFI_Future*> Encode(
+      const XLA_FFI_Api* api, XLA_FFI_ExecutionContext* ctx,
+      xla_ffi_ops::Status status) {
+    if (auto* error = std::get_if<Error>(&status)) {
+      return ResultEncoding<stage, Error>::Encode(api, ctx, std::move(*error));
+    }
+    return ResultEncoding<stage, Future>::Encode(
+        api, ctx, std::move(std::get<Future>(status)));
+  }
+};
+
+}  // namespace xla::ffi
 
 #endif  // XLA_FFI_OPS_FFI_H_

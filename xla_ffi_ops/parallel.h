@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A parallel loop on XLA's intra-op thread pool.
+// Parallel loops on XLA's intra-op thread pool.
 #ifndef XLA_FFI_OPS_PARALLEL_H_
 #define XLA_FFI_OPS_PARALLEL_H_
 
@@ -7,93 +7,148 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "xla/ffi/api/ffi.h"
+#include "xla_ffi_ops/device.h"
+
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
 
 namespace xla_ffi_ops {
 
-// What a handler returns: done (an Error, possibly Success) or still running.
-// A finished call is much cheaper to report as an Error than as a Future.
-class Status {
- public:
-  Status(xla::ffi::Error error) : value_(std::move(error)) {}    // NOLINT
-  Status(xla::ffi::Future future) : value_(std::move(future)) {}  // NOLINT
+// What a handler returns: an Error, possibly Success, or a Future of one while
+// other threads still work. XLA takes an Error much faster than a Future.
+struct Status : std::variant<xla::ffi::Error, xla::ffi::Future> {
+  using variant::variant;
+};
 
-  std::variant<xla::ffi::Error, xla::ffi::Future> value_;
+// The device argument of a handler on the CPU. It must not be used once the
+// handler has returned, so not in a loop's body either.
+struct CpuContext {
+  xla::ffi::ThreadPool pool;
 };
 
 namespace internal {
 
-template <typename Body, typename Finish>
-class ParallelLoop {
+// For ThreadSanitizer, which does not see how XLA passes work from thread to
+// thread: what was before a Release() is before all that follows an Acquire().
+#ifdef __SANITIZE_THREAD__
+inline char passing;
+inline void Acquire() { __tsan_acquire(&passing); }
+inline void Release() { __tsan_release(&passing); }
+#else
+inline void Acquire() {}
+inline void Release() {}
+#endif
+
+// What the thread pool gets: it moves it once, and then runs it.
+template <typename Fn>
+class Task {
  public:
-  ParallelLoop(int64_t n, int64_t grain, Body body, Finish finish)
-      : n_(n),
-        grain_(grain),
-        blocks_((n + grain - 1) / grain),
-        unfinished_(blocks_),
-        body_(std::move(body)),
-        finish_(std::move(finish)) {}
+  explicit Task(Fn fn) : fn_(std::move(fn)) {}
+  Task(Task&& other) : fn_(std::move(other.fn_)) { Release(); }
 
-  int64_t blocks() const { return blocks_; }
-
-  xla::ffi::Future future() { return xla::ffi::Future(promise_); }
-
-  // Takes blocks until none is left. Returns true in the thread that finished
-  // the last one, after all of the loop's work.
-  bool Run() {
-    bool finished_all = false;
-    int64_t block;
-    while ((block = next_.fetch_add(1)) < blocks_) {
-      const int64_t begin = block * grain_;
-      Try([&] { body_(begin, std::min(n_, begin + grain_)); });
-      finished_all = unfinished_.fetch_sub(1) == 1;
-    }
-    if (finished_all) Try(finish_);
-    return finished_all;
-  }
-
-  // After Run() has returned true: the first error of any block.
-  xla::ffi::Error error() const {
-    return error_.value_or(xla::ffi::Error::Success());
-  }
-
-  void Complete() {
-    error_ ? promise_.SetError(*error_) : promise_.SetAvailable();
+  void operator()() {
+    Acquire();
+    fn_();
   }
 
  private:
-  // An exception that leaves a task of the pool would end the process.
-  template <typename Fn>
-  void Try(Fn& fn) {
-    try {
+  Fn fn_;
+};
+
+// Returns what fn returns, Success for void, or what it throws as an error: an
+// exception that leaves a task of the pool would end the process.
+template <typename Result, typename Fn>
+Result Try(Fn&& fn) {
+  try {
+    if constexpr (std::is_void_v<std::invoke_result_t<Fn>>) {
       fn();
-    } catch (const std::exception& e) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (!error_) error_ = xla::ffi::Error::Internal(e.what());
+      return xla::ffi::Error::Success();
+    } else {
+      return fn();
     }
+  } catch (const std::exception& e) {  // std::bad_alloc, for one
+    return xla::ffi::Error::Internal(e.what());
+  } catch (...) {
+    return xla::ffi::Error::Internal("unknown exception");
   }
+}
+
+inline void Resolve(xla::ffi::Promise promise, const xla::ffi::Error& error) {
+  if (error.success()) {
+    promise.SetAvailable();
+  } else {
+    promise.SetError(error);
+  }
+}
+
+template <typename Body, typename Finish>
+class ParallelLoop {
+ public:
+  ParallelLoop(int64_t n, int64_t grain, int64_t ranges, Body body,
+               Finish finish)
+      : n_(n),
+        grain_(grain),
+        ranges_(ranges),
+        unfinished_(ranges),
+        body_(std::move(body)),
+        finish_(std::move(finish)) {}
+
+  // Takes ranges until none is left. Returns true in the thread that ended the
+  // last one, when all of the loop's work is done and `error` is final.
+  bool Run() {
+    bool last = false;
+    int64_t range;
+    while ((range = next_.fetch_add(1, std::memory_order_relaxed)) < ranges_) {
+      const int64_t begin = range * grain_;
+      const int64_t end = begin + std::min(grain_, n_ - begin);
+      Do(range, [&] { return std::as_const(*body_)(begin, end); });
+      last = unfinished_.fetch_sub(1, std::memory_order_release) == 1;
+    }
+    if (!last) return false;
+    unfinished_.load(std::memory_order_acquire);  // What all threads have done.
+    Do(ranges_, *finish_);
+    // A task may start only later, and keep the loop alive until then.
+    body_.reset();
+    finish_.reset();
+    Release();
+    return true;
+  }
+
+  const xla::ffi::Error& error() const { return error_; }
+
+ private:
+  // Skips what is above a failed range, and so never the lowest that fails.
   template <typename Fn>
-  void Try(Fn&& fn) {
-    Try(fn);
+  void Do(int64_t range, Fn&& fn) {
+    if (range > failed_.load(std::memory_order_relaxed)) return;
+    xla::ffi::Error error = Try<xla::ffi::Error>(fn);
+    if (error.success()) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (range > failed_.load(std::memory_order_relaxed)) return;
+    failed_.store(range, std::memory_order_relaxed);
+    error_ = std::move(error);
   }
 
   const int64_t n_;
   const int64_t grain_;
-  const int64_t blocks_;
+  const int64_t ranges_;
   std::atomic<int64_t> next_{0};
   std::atomic<int64_t> unfinished_;
-  Body body_;
-  Finish finish_;
-  std::mutex mutex_;
-  std::optional<xla::ffi::Error> error_;
-  xla::ffi::Promise promise_;
+  std::atomic<int64_t> failed_{std::numeric_limits<int64_t>::max()};
+  std::optional<Body> body_;
+  std::optional<Finish> finish_;
+  std::mutex mutex_;  // of error_
+  xla::ffi::Error error_;
 };
 
 struct Nothing {
@@ -102,36 +157,44 @@ struct Nothing {
 
 }  // namespace internal
 
-// Calls body(begin, end) for ranges of at most `grain` that cover [0, n), then
-// finish(), on the calling thread and as many others as there is work for.
+// Calls body(begin, end) for the ranges of `grain` items, of which the last may
+// be shorter, that make up [0, n); and then finish(), once. The ranges depend
+// on n and grain alone; their order, and the thread of each, on chance.
 //
 // The calling thread works too and never waits: what other threads have not
 // finished when no range is left is reported through a Future. (A blocking
-// fork-join deadlocks when all threads of the pool wait: openxla/xla#46345.)
-// `body` and `finish` are kept until then, so they capture by value. The ranges
-// depend on n and grain only, never on the number of threads. Exceptions become
-// an error of the call.
+// fork-join deadlocks when all threads of the pool wait: openxla/xla#46345.) A
+// single range, or a single thread, needs no memory and no Future.
+//
+// Both functions return void or an Error; an exception is an Internal error.
+// The call's error is that of the lowest range that fails. Ranges above it may
+// be left out then, and finish() is.
+//
+// `body` is called by several threads at once. It and `finish` are copied to
+// where they live until the work is done, and destroyed just before the Future
+// is resolved: they have to capture by value, and own what they work with.
 template <typename Body, typename Finish = internal::Nothing>
-Status ParallelFor(xla::ffi::ThreadPool& pool, int64_t n, int64_t grain,
+Status ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
                    Body body, Finish finish = {}) {
   using Loop = internal::ParallelLoop<Body, Finish>;
-  if (n <= grain) {  // Saves the shared state.
-    if (n > 0) body(int64_t{0}, n);
-    finish();
-    return xla::ffi::Error::Success();
-  }
-  auto loop =
-      std::make_shared<Loop>(n, grain, std::move(body), std::move(finish));
-  const int64_t threads = std::min(pool.num_threads(), loop->blocks());
+  if (n <= 0) return internal::Try<xla::ffi::Error>(finish);
+  grain = std::max<int64_t>(1, grain);
+  const int64_t ranges = n / grain + (n % grain != 0);
+  const int64_t threads =
+      ranges == 1 ? 1 : std::min(pool.num_threads(), ranges);
   if (threads <= 1) {
-    loop->Run();
-    return loop->error();
+    Loop loop(n, grain, ranges, std::move(body), std::move(finish));
+    loop.Run();
+    return loop.error();
   }
-  xla::ffi::Future future = loop->future();
+  const auto loop = std::make_shared<Loop>(n, grain, ranges, std::move(body),
+                                           std::move(finish));
+  xla::ffi::Promise promise;
+  xla::ffi::Future future(promise);
   for (int64_t i = 1; i < threads; ++i) {
-    pool.Schedule([loop] {
-      if (loop->Run()) loop->Complete();
-    });
+    pool.Schedule(internal::Task([loop, promise] {
+      if (loop->Run()) internal::Resolve(promise, loop->error());
+    }));
   }
   if (loop->Run()) return loop->error();
   return future;
@@ -144,23 +207,25 @@ inline int64_t Grain(int64_t bytes_per_item) {
   return std::max<int64_t>(1, kBytes / std::max<int64_t>(1, bytes_per_item));
 }
 
+// Calls body(Cpu, begin, end) for ranges that make up [0, rows), as ParallelFor
+// does. A row moves about `bytes_per_row` bytes of memory.
+template <typename Body>
+Status ForRows(const CpuContext& device, int64_t rows, int64_t bytes_per_row,
+               Body body) {
+  return ParallelFor(device.pool, rows, Grain(bytes_per_row),
+                     [body = std::move(body)](int64_t begin, int64_t end) {
+                       return body(Cpu(), begin, end);
+                     });
+}
+
+// On CUDA, calls body(Cuda, 0, rows) if there are rows; it only enqueues work.
+template <typename Body>
+Status ForRows(Cuda device, int64_t rows, int64_t, Body body) {
+  if (rows <= 0) return xla::ffi::Error::Success();
+  return internal::Try<xla::ffi::Error>(
+      [&] { return body(device, int64_t{0}, rows); });
+}
+
 }  // namespace xla_ffi_ops
-
-namespace xla::ffi {
-
-template <ExecutionStage stage>
-struct ResultEncoding<stage, xla_ffi_ops::Status> {
-  static std::variant<XLA_FFI_Error*, XLA_FFI_Future*> Encode(
-      const XLA_FFI_Api* api, XLA_FFI_ExecutionContext* ctx,
-      xla_ffi_ops::Status status) {
-    if (auto* error = std::get_if<Error>(&status.value_)) {
-      return ResultEncoding<stage, Error>::Encode(api, ctx, std::move(*error));
-    }
-    return ResultEncoding<stage, Future>::Encode(
-        api, ctx, std::move(std::get<Future>(status.value_)));
-  }
-};
-
-}  // namespace xla::ffi
 
 #endif  // XLA_FFI_OPS_PARALLEL_H_

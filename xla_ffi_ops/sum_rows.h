@@ -8,27 +8,41 @@
 #include <memory>
 #include <vector>
 
-#include "xla_ffi_ops/ffi.h"
+#include "xla/ffi/api/ffi.h"
+#include "xla_ffi_ops/device.h"
+#include "xla_ffi_ops/parallel.h"
 
 namespace xla_ffi_ops {
 
 // out[g, j] = sum over the `rows` rows of group g, for each of `groups` groups
-// of consecutive rows, converted from Sum to Out once.
+// of consecutive rows and j in [0, cols), converted from Sum to Out once. Zeros
+// if there are no rows.
 //
 // body(Cpu, begin, end, sum) works on rows [begin, end), which lie in one
-// group, and stores their sum in sum[0, cols).
+// group, and stores their sum in sum[0, cols): zeros for no rows. It returns
+// void or an Error; what ParallelFor says of its body holds.
 //
 // The rows are split by their number alone, so that the order of the additions,
 // and with it every bit of the result, is the same for any number of threads.
 template <typename Sum, typename Out, typename Body>
-Status SumRows(CpuContext& device, int64_t groups, int64_t rows, int64_t cols,
-               int64_t bytes_per_row, Out* out, Body body) {
+Status SumRows(const CpuContext& device, int64_t groups, int64_t rows,
+               int64_t cols, int64_t bytes_per_row, Out* out, Body body) {
+  using xla::ffi::Error;
   // A part writes and reads its sum once more: cheap from 8 rows on. 64 parts
   // are enough for the threads of a large machine.
   const int64_t most = 64 / std::clamp<int64_t>(groups, 1, 64);
   const int64_t parts = std::clamp<int64_t>(rows / 8, 1, most);
   const int64_t part_rows = (rows + parts - 1) / parts;
   const int64_t grain = Grain(part_rows * bytes_per_row);
+  // The sum of one part; item i is part i % parts of group i / parts.
+  const auto sum_part = [=](int64_t item, Sum* sum) {
+    const int64_t first_row = item / parts * rows;
+    const int64_t part = item % parts;
+    const int64_t begin = std::min(rows, part * part_rows);
+    const int64_t end = std::min(rows, begin + part_rows);
+    return internal::Try<Error>(
+        [&] { return body(Cpu(), first_row + begin, first_row + end, sum); });
+  };
   const auto store = [=](const Sum* sum, int64_t group) {
     std::transform(sum, sum + cols, out + group * cols,
                    [](Sum value) { return static_cast<Out>(value); });
@@ -38,21 +52,20 @@ Status SumRows(CpuContext& device, int64_t groups, int64_t rows, int64_t cols,
                        [=](int64_t begin, int64_t end) {
                          std::vector<Sum> sum(cols);
                          for (int64_t group = begin; group < end; ++group) {
-                           body(Cpu(), group * rows, (group + 1) * rows,
-                                sum.data());
+                           Error error = sum_part(group, sum.data());
+                           if (error.failure()) return error;
                            store(sum.data(), group);
                          }
+                         return Error::Success();
                        });
   }
   const auto sums = std::make_shared<std::vector<Sum>>(groups * parts * cols);
-  const auto sum_part = [=](int64_t begin, int64_t end) {
+  const auto sum_parts = [=](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
-      const int64_t first_row = item / parts * rows;
-      const int64_t part = item % parts;
-      body(Cpu(), first_row + std::min(rows, part * part_rows),
-           first_row + std::min(rows, (part + 1) * part_rows),
-           sums->data() + item * cols);
+      Error error = sum_part(item, sums->data() + item * cols);
+      if (error.failure()) return error;
     }
+    return Error::Success();
   };
   const auto add_parts = [=] {
     for (int64_t group = 0; group < groups; ++group) {
@@ -64,7 +77,7 @@ Status SumRows(CpuContext& device, int64_t groups, int64_t rows, int64_t cols,
       store(sum, group);
     }
   };
-  return ParallelFor(device.pool, groups * parts, grain, sum_part, add_parts);
+  return ParallelFor(device.pool, groups * parts, grain, sum_parts, add_parts);
 }
 
 }  // namespace xla_ffi_ops

@@ -9,7 +9,6 @@
 
 #include "xla_ffi_ops/ffi.h"
 #include "xla_ffi_ops/rms_norm/rms_norm.h"
-#include "xla_ffi_ops/sum_rows.h"
 
 namespace xla_ffi_ops {
 namespace {
@@ -18,7 +17,9 @@ using Buffer = ffi::AnyBuffer;
 using Result = ffi::Result<ffi::AnyBuffer>;
 
 void CheckEps(Checks& checks, double eps) {
-  checks.That(eps >= 0, "eps", "be zero or positive", std::to_string(eps));
+  if (!(eps >= 0)) {
+    checks.Fail("eps", "be zero or positive", std::to_string(eps));
+  }
 }
 
 // Calls fn with the rows of `scale`, in its dtype, or with Ones.
@@ -33,10 +34,10 @@ Status DispatchScale(const std::optional<Buffer>& scale, Dim d, RowMap map,
 }
 
 template <typename Device>
-Status Forward(const char* op, Device device, double eps, Buffer x,
+Status Forward(Device device, double eps, Buffer x,
                std::optional<Buffer> scale, Result y, Result rstd) {
   Dim d = kUnknownDim;
-  Checks checks(op);
+  Checks checks;
   CheckEps(checks, eps);
   checks.Operand("x", x, FloatDTypes(), {&d});
   if (scale) checks.Operand("scale", *scale, FloatDTypes(), {&d});
@@ -62,20 +63,22 @@ Status Forward(const char* op, Device device, double eps, Buffer x,
 }
 
 template <typename Device>
-Status Backward(const char* op, Device device, double eps, int64_t batch_rank,
-                Buffer x, std::optional<Buffer> scale, Buffer rstd, Buffer dy,
-                Result dx, std::optional<Result> dscale) {
+Status Backward(Device device, double eps, int64_t batch_rank, Buffer x,
+                std::optional<Buffer> scale, Buffer rstd, Buffer dy, Result dx,
+                std::optional<Result> dscale) {
   Dim d = kUnknownDim;
-  Checks checks(op);
+  Checks checks;
   CheckEps(checks, eps);
   checks.Operand("x", x, FloatDTypes(), {&d});
   checks.Operand("rstd", rstd, AccumulatorDType(x.element_type()), {});
   checks.Operand("dy", dy, x.element_type(), {&d});
   const int64_t loop_rank = checks.loops().size();
-  checks.That(0 <= batch_rank && batch_rank <= loop_rank, "batch_rank",
-              "be at least 0 and at most " + std::to_string(loop_rank) +
-                  ", the number of leading dimensions",
-              std::to_string(batch_rank));
+  if (batch_rank < 0 || batch_rank > loop_rank) {
+    checks.Fail("batch_rank",
+                "be at least 0 and at most " + std::to_string(loop_rank) +
+                    ", the number of leading dimensions",
+                std::to_string(batch_rank));
+  }
   if (!checks.ok()) return checks.error();
   const bool shared =
       scale && checks.SharedOperand("scale", *scale, FloatDTypes(), {&d},
@@ -93,9 +96,9 @@ Status Backward(const char* op, Device device, double eps, int64_t batch_rank,
   }
   if (!checks.ok()) return checks.error();
 
-  const auto groups_end = checks.loops().begin() + dscale_rank;
-  const int64_t groups = Product(Shape(checks.loops().begin(), groups_end));
-  const int64_t rows = Product(Shape(groups_end, checks.loops().end()));
+  const Shape loops = checks.loops();
+  const int64_t groups = Product(loops.first(dscale_rank));
+  const int64_t rows = Product(loops.last(loops.size() - dscale_rank));
   return Dispatch(FloatDTypes(), x.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     using Acc = Accumulator<T>;
@@ -124,16 +127,15 @@ Status Backward(const char* op, Device device, double eps, int64_t batch_rank,
 }
 
 template <typename Device>
-Status UnscaledForward(const char* op, Device device, double eps, Buffer x,
-                       Result y, Result rstd) {
-  return Forward(op, device, eps, x, std::nullopt, y, rstd);
+Status UnscaledForward(Device device, double eps, Buffer x, Result y,
+                       Result rstd) {
+  return Forward(device, eps, x, std::nullopt, y, rstd);
 }
 
 template <typename Device>
-Status UnscaledBackward(const char* op, Device device, double eps,
-                        int64_t batch_rank, Buffer x, Buffer rstd, Buffer dy,
-                        Result dx) {
-  return Backward(op, device, eps, batch_rank, x, std::nullopt, rstd, dy, dx,
+Status UnscaledBackward(Device device, double eps, int64_t batch_rank, Buffer x,
+                        Buffer rstd, Buffer dy, Result dx) {
+  return Backward(device, eps, batch_rank, x, std::nullopt, rstd, dy, dx,
                   std::nullopt);
 }
 

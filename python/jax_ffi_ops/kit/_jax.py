@@ -51,16 +51,42 @@ def automatic_devices(ctx) -> Sequence[jax.Device] | None:
 
 
 def automatic_mesh(ctx, devices: Sequence[jax.Device]) -> jax.sharding.Mesh:
-  """Returns the mesh that XLA's shardings are to be read with.
+  """Returns a mesh to read XLA's shardings with.
 
-  Without operands on a mesh it is that of jax.set_mesh, which
-  custom_partitioning does not look at.
+  Its axes are the prime factors of the mesh's: XLA may split an array over a
+  part of an axis, say a reshaped one, and the user's names cannot say so.
   """
+  # Without operands on a mesh it is that of jax.set_mesh.
   abstract = ctx.module_context.axis_context.abstract_mesh
   if abstract is None or abstract.empty:
     abstract = jax.sharding.get_abstract_mesh()
-  if abstract.empty:
-    return jax.sharding.Mesh(np.array(devices), ("devices",))
+  sizes = (len(devices),) if abstract.empty else abstract.axis_sizes
+  factors = [factor for size in sizes for factor in _prime_factors(size)]
   return jax.sharding.Mesh(
-      np.array(devices).reshape(abstract.axis_sizes), abstract.axis_names
+      np.array(devices).reshape(factors),
+      tuple(f"factor{i}" for i in range(len(factors))),
   )
+
+
+def _prime_factors(size):
+  factors = []
+  factor = 2
+  while size > 1:
+    if size % factor:
+      factor += 1
+    else:
+      factors.append(factor)
+      size //= factor
+  return factors
+
+
+def spec_on_mesh(
+    sharding: jax.sharding.Sharding, mesh: jax.sharding.Mesh
+) -> jax.sharding.PartitionSpec:
+  """Returns how XLA splits an array, as the partitioner tells it."""
+  try:
+    return sharding_impls.parse_flatten_op_sharding(
+        sharding._to_xla_hlo_sharding(0), mesh
+    )[0]
+  except ValueError:  # Over the axes of another mesh.
+    return jax.sharding.PartitionSpec()

@@ -98,7 +98,9 @@ class Declaration:
     return looping.loop(function, loops)(*operands)
 
   def _checked_reference(self, dtypes, attributes, *operands):
-    results = self.reference(*operands, **plain(attributes))
+    # Like a function of JAX, whatever the caller allows in his own code.
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+      results = self.reference(*operands, **plain(attributes))
     results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
     shapes = self.signature.core_shapes(
         self.signature.results, [x.shape for x in operands]

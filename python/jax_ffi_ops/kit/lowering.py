@@ -51,12 +51,11 @@ def register(
       function = sharding.partitioned(
           functools.partial(primitive.bind, **params),
           layout(ctx.avals_in, **params),
+          _jax.automatic_mesh(ctx, devices),
           target,
           params,
       )
-      # custom_partitioning reads XLA's shardings with this mesh.
-      with _jax.automatic_mesh(ctx, devices):
-        return mlir.lower_fun(function, multiple_results=True)(ctx, *operands)
+      return mlir.lower_fun(function, multiple_results=True)(ctx, *operands)
     return jax.ffi.ffi_lowering(target)(ctx, *operands, **_plain(params))
 
   mlir.register_lowering(primitive, in_other_terms)

@@ -110,6 +110,11 @@ def op(
   return _declared[name]
 
 
+def find(name: str) -> "Op | None":
+  """Returns the op that was declared with this name."""
+  return _declared.get(name)
+
+
 def _is_allowed(dtype, allowed):
   # Without x64, jax makes an array of 32 bits of one of 64.
   wide = isinstance(dtype, np.dtype) and dtype.kind in "iufc" and dtype.isnative

@@ -9,6 +9,7 @@ from jax.experimental.custom_partitioning import custom_partitioning
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.sharding import AxisType, NamedSharding
 
+from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit.layout import Layout, spec
 
 _Call = Callable[..., Sequence[jax.Array]]
@@ -27,23 +28,38 @@ def on_shards(call: _Call, layout: Layout, split) -> _Call:
   return on_each_device
 
 
-def partitioned(call: _Call, layout: Layout, target: str, params: Any) -> _Call:
-  """Returns `call` with the rule by which XLA may split it."""
+def partitioned(
+    call: _Call,
+    layout: Layout,
+    mesh: jax.sharding.Mesh,
+    target: str,
+    params: Any,
+) -> _Call:
+  """Returns `call` with the rule by which XLA may split it over `mesh`."""
+  x64 = jax.config.jax_enable_x64
 
-  def partition(mesh, operands, results):
+  def in_x64(*shards):
+    # XLA calls back in a thread of its own, without the caller's jax.enable_x64.
+    with jax.enable_x64(x64):
+      return call(*shards)
+
+  def partition(_, operands, results):
     arrays = (*operands, *results)
-    split = layout.split(
-        mesh, [x.shape for x in arrays], [x.sharding.spec for x in arrays]
-    )
+    specs = [_jax.spec_on_mesh(x.sharding, mesh) for x in arrays]
+    split = layout.split(mesh, [x.shape for x in arrays], specs)
     return (
         mesh,
-        on_shards(call, layout, split),
+        on_shards(in_x64, layout, split),
         tuple(NamedSharding(mesh, spec(a, split)) for a in layout.results),
         tuple(NamedSharding(mesh, spec(a, split)) for a in layout.operands),
     )
 
   function = custom_partitioning(lambda *operands: tuple(call(*operands)))
-  function.def_partition(partition=partition, sharding_rule=_rule(layout))
+  function.def_partition(
+      partition=partition,
+      sharding_rule=_rule(layout),
+      decode_shardings=False,  # It is done with a better mesh above.
+  )
 
   def run(*operands):
     # The target and the attributes are in a Python closure: without this,

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does what the documents say.
+
+  readme.py commands FILE.md ...   runs the commands of their sh blocks
+  readme.py consumer FILE.md       makes the files of its "own Bazel" section in
+                                   a new workspace, and runs its program there
+
+A block is a file if the line above it is `NAME`: and nothing else.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+_ROOT = pathlib.Path(__file__).resolve().parent.parent
+_COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_FILE = re.compile(
+    r"^`([^`\n]+)`:\n\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
+_PRINTS = re.compile(
+    r"^`bazel run (\S+)` prints\n\n```text\n(.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def run_commands(text):
+  """Runs each line of a document's sh blocks in the workspace."""
+  for block in _COMMANDS.findall(text):
+    for command in block.splitlines():
+      print(f"$ {command}", flush=True)
+      subprocess.run(["bash", "-c", command], cwd=_ROOT, check=True)
+
+
+def run_consumer(text, folder):
+  """Makes a workspace of a document's files; compares what it prints."""
+  (folder / "xla_ffi_ops").symlink_to(_ROOT)
+  workspace = folder / "my_project"
+  workspace.mkdir()
+  for name, content in _FILE.findall(text):
+    (workspace / name).write_text(content, "utf-8")
+  bazel = [_ROOT / "bazelw", f"--output_base={folder / 'output'}"]
+  ((target, expected),) = _PRINTS.findall(text)
+  try:
+    printed = subprocess.run(
+        [*bazel, "run", target],
+        cwd=workspace,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout
+  finally:
+    subprocess.run([*bazel, "shutdown"], cwd=workspace, check=True)
+  if printed != expected:
+    sys.exit(f"{target} printed\n{printed}and not\n{expected}")
+
+
+def main():
+  """Does what the first argument says with the documents that follow."""
+  what, *names = sys.argv[1:]
+  texts = [(_ROOT / name).read_text("utf-8") for name in names]
+  if what == "commands":
+    for text in texts:
+      run_commands(text)
+  elif what == "consumer":
+    (text,) = texts
+    folder = pathlib.Path(tempfile.mkdtemp(dir=os.environ.get("TMPDIR")))
+    try:
+      run_consumer(text, folder)
+    finally:
+      subprocess.run(["chmod", "-R", "u+w", folder], check=True)
+      shutil.rmtree(folder)
+  else:
+    sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an author says of the op to be tested, and what follows from it."""
+
+from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+import functools
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops.kit.declaration import Declaration, plain
+from jax_ffi_ops.kit.op import find
+from jax_ffi_ops.kit.testing import oracle
+
+# The loop dimensions of most calls: 8 to be split over devices, 6 over two.
+LOOPS = (8, 6)
+
+
+@dataclasses.dataclass(frozen=True)
+class Operand:
+  """An operand of the op.
+
+  Attributes:
+    core: its core shape, without loop dimensions.
+    dtype: its dtype.
+    values: function of a numpy.random.Generator and a shape that returns
+      values. By default floats are normally distributed, integers are 0, 1 or
+      2. An op should be smooth where its operands are.
+  """
+
+  core: tuple[int, ...] = ()
+  dtype: Any = np.float32
+  values: Callable[[np.random.Generator, tuple[int, ...]], Any] | None = None
+
+  def array(self, seed: int, shape: tuple[int, ...]) -> np.ndarray:
+    rng = np.random.default_rng([seed, *shape])
+    if self.values is not None:
+      values = self.values(rng, shape)
+    elif jnp.issubdtype(self.dtype, jnp.complexfloating):
+      values = rng.normal(size=shape) + 1j * rng.normal(size=shape)
+    elif jnp.issubdtype(self.dtype, jnp.inexact):
+      values = rng.normal(size=shape)
+    else:
+      values = rng.integers(0, 3, shape)
+    return np.asarray(values).astype(jnp.dtype(self.dtype))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Case:
+  """An op and the operands to test it with.
+
+  Attributes:
+    function: what `kit.op` returns, or a function around one call of it.
+    operands: what to call it with.
+    attributes: further keyword arguments of the call.
+    reference: the definition in plain jax.numpy, as for `kit.op`, but with the
+      attributes bound and without residuals; by default that of the op. It is
+      evaluated in float64 (complex128).
+    tolerance: factor by which errors may be larger than usual; see
+      `checks.tolerance`. For ops that cancel, or that do not accumulate in
+      float32 at least.
+    deterministic: whether two runs give the same bits.
+  """
+
+  function: Callable[..., Any]
+  operands: Sequence[Operand]
+  attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  reference: Callable[..., Any] | None = None
+  tolerance: float = 1.0
+  deterministic: bool = True
+
+  def __call__(self, *operands: Any) -> tuple[jax.Array, ...]:
+    """Calls the op; returns a tuple also of a single result."""
+    return oracle.as_tuple(self.function(*operands, **self.attributes))
+
+  @functools.cached_property
+  def _call(self) -> tuple[Declaration, Mapping[str, Any]]:
+    operands = [jax.ShapeDtypeStruct(x.core, x.dtype) for x in self.operands]
+    calls = list(_calls(jax.make_jaxpr(self)(*operands).jaxpr))
+    if len(calls) != 1:
+      raise ValueError(
+          f"{self.function} must call one op of jax_ffi_ops.kit once, but calls"
+          f" {[op.name for op, _ in calls]}."
+      )
+    return calls[0]
+
+  @property
+  def op(self) -> Declaration:
+    return self._call[0]
+
+  @functools.cached_property
+  def oracle(self) -> oracle.Oracle:
+    """The definition.
+
+    Raises:
+      ValueError: neither the case nor the op has a reference.
+    """
+    op, attributes = self._call
+    ranks = [len(x.core) for x in self.operands]
+    if self.reference is not None:
+      return oracle.Oracle(self.reference, ranks)
+    if op.reference is None:
+      raise ValueError(f"{op.name} has no reference: give one to the Case.")
+
+    def visible(*operands):
+      results = oracle.as_tuple(op.reference(*operands, **plain(attributes)))
+      return tuple(op.split_results(results)[0])
+
+    return oracle.Oracle(visible, ranks)
+
+  @property
+  def is_wide(self) -> bool:
+    """Whether there are operands that JAX has only with jax_enable_x64."""
+    return any(
+        np.dtype(dtype).itemsize == 8 and dtype.kind in "iuf" or dtype == "c16"
+        for dtype in (jnp.dtype(x.dtype) for x in self.operands)
+    )
+
+  @property
+  def parameters(self) -> frozenset[int]:
+    """The operands that calls give without loop dimensions."""
+    names = self.op.operands
+    return frozenset(map(names.index, self.op.parameters))
+
+  @property
+  def differentiable(self) -> list[int]:
+    return [
+        index
+        for index, x in enumerate(self.operands)
+        if self.op.is_differentiable(jnp.dtype(x.dtype))
+    ]
+
+  @property
+  def terms(self) -> int:
+    """How many numbers one result may depend on, in most calls."""
+    return math.prod(LOOPS) * max(math.prod(x.core) for x in self.operands)
+
+  def arrays(
+      self,
+      loops: Sequence[int] = LOOPS,
+      shared: frozenset[int] = frozenset(),
+      seed: int = 0,
+  ) -> list[np.ndarray]:
+    """Returns operands; parameters and `shared` have no loop dimensions."""
+    shared = shared | self.parameters
+    return [
+        x.array(seed + i, x.core if i in shared else (*loops, *x.core))
+        for i, x in enumerate(self.operands)
+    ]
+
+  def shared_sets(self) -> list[frozenset[int]]:
+    """Returns which operands a call may have without loop dimensions."""
+    free = set(range(len(self.operands))) - self.parameters
+    singles = [frozenset({i}) for i in sorted(free)] if len(free) > 1 else []
+    return [frozenset(), *singles]
+
+  def avals(self, operands: Sequence[Any]) -> list[jax.ShapeDtypeStruct]:
+    """Returns the shapes and dtypes that results have by definition."""
+    return list(jax.eval_shape(self.oracle.function, *operands))
+
+  def cotangents(self, operands: Sequence[Any], seed: int = 7):
+    """Returns cotangents of the results that have any."""
+    return [
+        Operand(dtype=aval.dtype).array(seed, aval.shape)
+        for aval in self.avals(operands)
+        if self.op.is_differentiable(aval.dtype)
+    ]
+
+  def tangents(self, operands: Sequence[np.ndarray], seed: int = 9):
+    """Returns tangents of the operands that have any."""
+    return [
+        Operand(dtype=operands[i].dtype).array(seed + i, operands[i].shape)
+        for i in self.differentiable
+    ]
+
+
+def _calls(jaxpr):
+  """Yields the ops that a jaxpr calls, with their attributes."""
+  for equation in jaxpr.eqns:
+    op = find(equation.primitive.name)
+    if op is not None:
+      yield op.declaration, equation.params
+    for inner in jax.tree.leaves(list(equation.params.values())):
+      if hasattr(inner, "jaxpr"):
+        yield from _calls(inner.jaxpr)

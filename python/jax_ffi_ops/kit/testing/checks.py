@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far from its definition a value may be, and what is said if it is not."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+
+def tolerance(expected: np.ndarray, dtype: Any, terms: int) -> np.ndarray:
+  """Returns by how much an array of `dtype` may differ from `expected`.
+
+  Two things are granted. The result is rounded to its dtype, and a value that it
+  came from was: one unit in the last place. And it was accumulated in float32
+  at least, from at most `terms` numbers with one rounding each, where what
+  cancels is not larger than the largest result.
+  """
+  if not jnp.issubdtype(dtype, jnp.inexact):
+    return np.zeros(expected.shape)
+  info = jnp.finfo(dtype)
+  accumulated = min(float(info.eps), float(np.finfo(np.float32).eps))
+  size = np.abs(expected)
+  largest = np.max(size, initial=0, where=np.isfinite(size))
+  return (
+      float(info.eps) * size
+      + terms * accumulated * largest
+      + float(info.smallest_normal)
+  )
+
+
+def difference(
+    actual: Any, expected: np.ndarray, dtype: Any, allowed: np.ndarray
+) -> str | None:
+  """Returns what is wrong with an array, or None."""
+  if actual.shape != expected.shape:
+    return f"has shape {actual.shape}, not {expected.shape}"
+  if actual.dtype != dtype:
+    return f"has dtype {actual.dtype}, not {np.dtype(dtype)}"
+  actual = np.asarray(actual).astype(expected.dtype)
+  with np.errstate(invalid="ignore"):
+    error = np.abs(actual - expected)
+  same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
+  error = np.where(same, 0, np.where(np.isnan(error), np.inf, error))
+  wrong = ~(error <= allowed)
+  if not wrong.any():
+    return None
+  excess = np.where(error > 0, error / np.maximum(allowed, 1e-300), 0)
+  worst = np.unravel_index(np.argmax(excess), error.shape)
+  index = f" at {[int(i) for i in worst]}" if worst else ""
+  return (
+      f"is off by {error[worst]:.3g}{index}, where {allowed[worst]:.3g} is"
+      f" allowed: got {actual[worst]:.9g}, expected {expected[worst]:.9g};"
+      f" {wrong.sum()} of {wrong.size} elements are wrong"
+  )
+
+
+def same_bits(first: Sequence[Any], second: Sequence[Any]) -> list[int]:
+  """Returns the indices of arrays that are not the same."""
+  return [
+      index
+      for index, (a, b) in enumerate(zip(first, second, strict=True))
+      if np.asarray(a).tobytes() != np.asarray(b).tobytes()
+  ]

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The definition of an op, in high precision and under transformations."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def as_tuple(results: Any) -> tuple[Any, ...]:
+  return tuple(results) if isinstance(results, (tuple, list)) else (results,)
+
+
+class Oracle:
+  """A reference, mapped over loop dimensions by jax.vmap and nothing else."""
+
+  def __init__(self, reference: Callable[..., Any], core_ranks: Sequence[int]):
+    self._reference = reference
+    self._core_ranks = core_ranks
+    self._programs = {}
+
+  def function(self, *operands: Any) -> tuple[jax.Array, ...]:
+    """Calls the reference; all results, as a tuple."""
+    has_loops = [
+        jnp.ndim(x) > rank for x, rank in zip(operands, self._core_ranks)
+    ]
+    if not any(has_loops):
+      return as_tuple(self._reference(*operands))
+    axes = [0 if has else None for has in has_loops]
+    return jax.vmap(self.function, axes)(*operands)
+
+  def __call__(self, transform: Callable[..., Any], *args: Any) -> list:
+    """Returns the arrays of `transform(function)(*args)`, in high precision."""
+    with jax.enable_x64(True):
+      program = self._programs.get(transform)
+      if program is None:
+        program = jax.jit(transform(self.function))
+        self._programs[transform] = program
+      results = program(*jax.tree.map(_widen, args))
+    return [np.asarray(x) for x in jax.tree.leaves(results)]
+
+
+def _widen(x):
+  if jnp.issubdtype(x.dtype, jnp.complexfloating):
+    return x.astype(np.complex128)
+  if jnp.issubdtype(x.dtype, jnp.floating):
+    return x.astype(np.float64)
+  return x

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conformance suite finds what is wrong with an op, and says what it is."""
+
+import unittest
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax.numpy as jnp
+
+import faulty_ops
+from faulty_ops import declare, declare_with
+from jax_ffi_ops.kit import testing
+
+_NUMBERS = r"-?\d\S*, expected -?\d\S*; \d+ of \d+ elements are wrong"
+
+
+def _failures(op, suite, *tests):
+  """Runs tests of a suite for an op; returns what they say."""
+  case = testing.Case(op, [testing.Operand((4,)), testing.Operand((4,))])
+  test_class = type("Test", (suite,), {"case": case})
+  result = unittest.TestResult()
+  for test in tests:
+    test_class(test).run(result)
+  assert not result.errors, result.errors[0][1]
+  return [text.splitlines()[-1] for _, text in result.failures]
+
+
+class SoundTest(testing.ConformanceTest):
+  """Without a fault, nothing of the below is said."""
+
+  case = testing.Case(declare("test_sound"), [testing.Operand((4,)), testing.Operand((4,))])
+
+
+class FaultyOpsTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (
+          "wrong_value",
+          testing.ValuesTest,
+          "test_eager",
+          r"under an eager call: the result is off by \S+ at \[\d, \d, \d\],"
+          r" where \S+ is allowed: got " + _NUMBERS,
+      ),
+      (
+          "wrong_gradient",
+          testing.DerivativesTest,
+          "test_vjp_calls_the_backward_handler",
+          r"under vjp: the gradient of w is off by \S+ at \[\d\], .*: got "
+          + _NUMBERS,
+      ),
+      (
+          "writes_operand",
+          testing.ValuesTest,
+          "test_operands_are_not_written",
+          "x is not what it was before the call: a handler writes into its"
+          " operand",
+      ),
+      (
+          "writes_cotangent",
+          testing.ValuesTest,
+          "test_residuals_and_cotangents_are_not_written",
+          "cotangent 0 is not what it was before the call",
+      ),
+      (
+          "skips_last_row",
+          testing.ValuesTest,
+          "test_jit",
+          r"under jit: the result is off by \S+ at \[7, 5, \d\], .*;"
+          " 4 of 192 elements are wrong",
+      ),
+      (
+          "skips_empty_sum",
+          testing.ValuesTest,
+          "test_no_rows",
+          r"under jit with loop dimensions \(0,\): the gradient of w is off",
+      ),
+      (
+          "mixes_up_loops",
+          testing.BatchingTest,
+          "test_nested",
+          r"under nested vmap with in_axes=\(.*\) inside \(.*\): the result is"
+          " off",
+      ),
+      (
+          "not_deterministic",
+          testing.ValuesTest,
+          "test_runs_again_to_the_same_bits",
+          "under jit, run twice: result 0 differs",
+      ),
+  )
+  def test_handler(self, name, suite, test, message):
+    self.check(declare(f"test_{name}"), suite, test, message)
+
+  @parameterized.parameters(
+      (
+          "wrong_vmap",
+          "_forward_batch",
+          faulty_ops.reversing,
+          testing.BatchingTest,
+          "test_every_axis_of_each_operand",
+          r"under vmap with in_axes=\(0, None\): the result is off",
+      ),
+      (
+          "copying_vmap",
+          "_forward_batch",
+          faulty_ops.copying,
+          testing.BatchingTest,
+          "test_what_is_not_batched_is_not_copied",
+          r"under vmap with in_axes=\(0, None\): w was copied from 4 to 12"
+          " numbers",
+      ),
+      (
+          "looping_vmap",
+          "_forward_batch",
+          faulty_ops.looping,
+          testing.BatchingTest,
+          "test_every_axis_of_each_operand",
+          r"under vmap with in_axes=\(0, None\): there is a loop over the batch",
+      ),
+      (
+          "missing_sum",
+          "_backward_layout",
+          faulty_ops.without_sums,
+          testing.PartitioningTest,
+          "test_automatic",
+          r"under jit on a mesh \(a=4\) with loops over \('a', None\): the"
+          " gradient of w is off",
+      ),
+      (
+          "gathers",
+          "_forward_layout",
+          faulty_ops.whole,
+          testing.PartitioningTest,
+          "test_automatic",
+          r"under jit on a mesh \(a=4\) with loops over \('a', None\): the"
+          " result is split",
+      ),
+      (
+          "computes_twice",
+          "_tangent_transpose",
+          faulty_ops.computing_again,
+          testing.DerivativesTest,
+          "test_vjp_calls_the_backward_handler",
+          "under vjp: 2 calls of test_computes_twice_fwd, not 1",
+      ),
+  )
+  def test_primitives(self, name, method, faulty, suite, test, message):
+    op = declare_with(f"test_{name}", method, faulty)
+    self.check(op, suite, test, message)
+
+  def test_wrong_dtype(self):
+    def op(x, w):
+      return wrong(x, w).astype(jnp.bfloat16)
+
+    wrong = declare("test_wrong_dtype")
+    self.check(
+        op,
+        testing.ValuesTest,
+        "test_eager",
+        "test_wrong_dtype under an eager call: the result has dtype bfloat16,"
+        " not float32",
+    )
+
+  def test_backward_handler_not_called(self):
+    self.check(
+        faulty_ops.declare_without_calling_backward("test_ignores_backward"),
+        testing.DerivativesTest,
+        "test_vjp_calls_the_backward_handler",
+        "under vjp: 0 calls of test_ignores_backward_bwd, not 1",
+    )
+
+  def check(self, op, suite, test, message):
+    failures = _failures(op, suite, test)
+    self.assertLen(failures, 1)
+    self.assertRegex(failures[0], message)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Float16 and BFloat16 of C++ against NumPy, over all values and roundings."""
+
+import ctypes
+import pathlib
+import subprocess
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax.numpy as jnp
+import numpy as np
+
+_FOLDER = pathlib.Path(__file__).parent
+_ALL_16_BITS = np.arange(2**16, dtype=np.uint16)
+
+# Every float32 up to the bits that rounding to float16 cuts off a normal
+# number, and these bits on each side of where rounding changes; more bits are
+# cut off subnormals, and there the first list has both sides. As bfloat16 cuts
+# off 16 bits, the same numbers are just below, at and above its midpoints too.
+_UPPER_BITS = np.arange(2**19, dtype=np.uint32) << 13
+_LOWER_BITS = (0, 1, 0xFFF, 0x1000, 0x1001, 0x1FFF)
+
+
+def _load():
+  """Returns the library: from Bazel, or compiled here when there is none."""
+  built = _FOLDER / "libfloat16_test.so"
+  if built.exists():
+    return ctypes.CDLL(str(built))
+  with tempfile.TemporaryDirectory() as folder:
+    path = f"{folder}/lib.so"
+    subprocess.run(
+        ["c++", "-std=c++17", "-O3", "-fno-trapping-math", "-shared", "-fPIC",
+         f"-I{_FOLDER.parent}", _FOLDER / "float16_test_lib.cc", "-o", path],
+        check=True,
+    )
+    return ctypes.CDLL(path)
+
+
+def _float32():
+  bits = [_UPPER_BITS | np.uint32(lower) for lower in _LOWER_BITS]
+  random = np.random.default_rng(0).integers(0, 2**32, 10**6, np.uint32)
+  return np.concatenate([*bits, random]).view(np.float32)
+
+
+class Float16Test(parameterized.TestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.library = _load()
+
+  def setUp(self):
+    super().setUp()
+    # NumPy warns of overflow and of NaN.
+    self.enter_context(np.errstate(all="ignore"))
+
+  def convert(self, values, dtype, flush):
+    """Converts in C++, with subnormals flushed or not."""
+    result = np.empty(values.shape, dtype)
+    convert = self.library[f"{values.dtype}_to_{result.dtype}"]
+    pointers = (ctypes.c_void_p(a.ctypes.data) for a in (values, result))
+    convert(*pointers, ctypes.c_int64(values.size), ctypes.c_bool(flush))
+    return result
+
+  def check_bits(self, actual, expected):
+    """Any NaN is as good as another, if its sign is kept."""
+    nan = np.isnan(expected)
+    np.testing.assert_array_equal(np.isnan(actual), nan)
+    np.testing.assert_array_equal(np.signbit(actual), np.signbit(expected))
+    bits = f"uint{8 * actual.itemsize}"
+    np.testing.assert_array_equal(
+        actual[~nan].view(bits), expected[~nan].view(bits)
+    )
+
+  @parameterized.product(dtype=("float16", "bfloat16"), flush=(False, True))
+  def test_to_float(self, dtype, flush):
+    values = _ALL_16_BITS.view(jnp.dtype(dtype))
+    actual = self.convert(values, np.float32, flush)
+    self.check_bits(actual, values.astype(np.float32))
+
+  @parameterized.product(dtype=("float16", "bfloat16"), flush=(False, True))
+  def test_from_float(self, dtype, flush):
+    values = _float32()
+    actual = self.convert(values, jnp.dtype(dtype), flush)
+    self.check_bits(actual, values.astype(actual.dtype))
+
+  @parameterized.product(dtype=("float16", "bfloat16"), flush=(False, True))
+  def test_there_and_back(self, dtype, flush):
+    values = _ALL_16_BITS.view(jnp.dtype(dtype))
+    actual = self.convert(values, np.float32, flush)
+    self.check_bits(self.convert(actual, values.dtype, flush), values)
+
+  @parameterized.parameters("float16", "bfloat16")
+  def test_any_length(self, dtype):
+    # A vectorized loop treats its rest in another way.
+    for length in range(70):
+      values = np.linspace(-3, 3, length, dtype=np.float32)
+      actual = self.convert(values, jnp.dtype(dtype), False)
+      self.check_bits(actual, values.astype(actual.dtype))
+
+
+if __name__ == "__main__":
+  absltest.main()

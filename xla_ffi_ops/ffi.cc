@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "xla_ffi_ops/ffi.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace xla_ffi_ops::internal {
+namespace {
+
+ffi::Error NamedError(const char* op, const ffi::Error& error) {
+  return ffi::Error(*error.errc(), op + (": " + error.message()));
+}
+
+}  // namespace
+
+Status Named(const char* op, Status status) {
+  if (const auto* error = std::get_if<ffi::Error>(&status)) {
+    if (error->success()) return status;
+    return NamedError(op, *error);
+  }
+  ffi::Promise promise;
+  ffi::Future named(promise);
+  std::get<ffi::Future>(status).OnReady(
+      [op, promise](const std::optional<ffi::Error>& error) {
+        Resolve(promise, error ? NamedError(op, *error) : ffi::Error());
+      });
+  return named;
+}
+
+XLA_FFI_Error* Named(const char* op, const XLA_FFI_Api* api,
+                     XLA_FFI_Error* error) {
+  if (error == nullptr) return nullptr;
+  const std::string message = ffi::internal::GetErrorMessage(api, error);
+  const std::string prefix = op + std::string(": ");
+  if (message.compare(0, prefix.size(), prefix) == 0) return error;
+  ffi::internal::DestroyError(api, error);
+  return ffi::internal::CreateError(
+      api, ffi::Error::InvalidArgument(prefix + message));
+}
+
+}  // namespace xla_ffi_ops::internal
