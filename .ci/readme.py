@@ -32,7 +32,8 @@ def run_commands(text):
   for block in _COMMANDS.findall(text):
     for command in block.splitlines():
       print(f"$ {command}", flush=True)
-      subprocess.run(["bash", "-c", command], cwd=_ROOT, check=True)
+      if subprocess.run(["bash", "-c", command], cwd=_ROOT).returncode:
+        sys.exit(f"readme: this failed: {command}")
 
 
 def run_consumer(text, folder):

@@ -56,7 +56,7 @@ def xla_ffi_library(name, copts = [], deps = [], **kwargs):
         **kwargs
     )
 
-def xla_ffi_extension(name, handlers, deps, visibility = None, **kwargs):
+def xla_ffi_extension(name, handlers, deps, visibility = None, testonly = False, **kwargs):
     """A shared object that exports exactly the named handlers, for jax_ffi_ops.kit to load.
 
     Call it in the package of the Python file that loads the object and give `name` to that
@@ -70,16 +70,19 @@ def xla_ffi_extension(name, handlers, deps, visibility = None, **kwargs):
       handlers: FFI target names, as given to XLA_FFI_OPS_DEFINE_HANDLER.
       deps: xla_ffi_library targets.
       visibility: of `name`.
+      testonly: of all that is made.
       **kwargs: for cc_binary: linkopts, tags and so on.
     """
     script = name + ".lds"
     version_script(
         name = script,
+        testonly = testonly,
         symbols = [handler + "_cpu" for handler in handlers],
         visibility = ["//visibility:private"],
     )
     cc_binary(
         name = "lib" + name + ".so",
+        testonly = testonly,
         additional_linker_inputs = [script],
         linkopts = [
             "-Wl,--version-script=$(location :%s)" % script,
@@ -94,6 +97,7 @@ def xla_ffi_extension(name, handlers, deps, visibility = None, **kwargs):
     )
     native.filegroup(
         name = name,
+        testonly = testonly,
         srcs = ["lib" + name + ".so"],
         visibility = visibility,
     )

@@ -2,6 +2,7 @@
 """Where xla_ffi_ops gets what it is built with: one call in a WORKSPACE file."""
 
 load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
+load("//third_party/buildifier:buildifier.bzl", "buildifier")
 load("//third_party/jaxlib:headers.bzl", "jaxlib_headers")
 load("//third_party/pypi:pypi.bzl", "pypi_install")
 load("//third_party/python:python.bzl", "local_python")
@@ -54,6 +55,8 @@ def xla_ffi_ops_repositories(
             sha256 = headers_sha256,
             version = headers_version,
         )
+    if "xla_ffi_ops_buildifier" not in skip:
+        buildifier(name = "xla_ffi_ops_buildifier")
     for name, lock in {
         "xla_ffi_ops_cuda_wheels": Label("//third_party/pypi:cuda.lock"),
         "xla_ffi_ops_demo": Label("//third_party/pypi:demo.lock"),

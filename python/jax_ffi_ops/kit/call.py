@@ -8,7 +8,6 @@ import jax
 import numpy as np
 
 from jax_ffi_ops.kit import attributes as attribute_types
-from jax_ffi_ops.kit.attributes import Attribute
 from jax_ffi_ops.kit.library import Library
 
 

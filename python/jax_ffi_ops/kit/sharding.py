@@ -135,6 +135,11 @@ def over_explicit_axes(call: _Call, layout: Layout, avals) -> _Call:
   )
 
   def run(*operands):
-    return mapped(*map(jax.sharding.reshard, operands, in_specs))
+    return mapped(
+        *(
+            jax.sharding.reshard(x, NamedSharding(mesh, spec))
+            for x, spec in zip(operands, in_specs, strict=True)
+        )
+    )
 
   return run
