@@ -86,6 +86,28 @@ class Float16Test(parameterized.TestCase):
     self.check_bits(actual, values.astype(actual.dtype))
 
   @parameterized.product(dtype=("float16", "bfloat16"), flush=(False, True))
+  def test_from_double_rounds_once(self, dtype, flush):
+    values = _ALL_16_BITS[:2**15].view(jnp.dtype(dtype))
+    smallest = jnp.finfo(dtype).tiny if dtype == "bfloat16" else 0
+    values = values[np.isfinite(values) & (values >= smallest)]
+    below, above = values[:-1], values[1:]
+    middle = (below.astype(np.float64) + above.astype(np.float64)) / 2
+    is_even = below.view(np.uint16) % 2 == 0
+    for x, expected in (
+        (np.nextafter(middle, 0), below),
+        (middle, np.where(is_even, below, above)),
+        (np.nextafter(middle, np.inf), above),
+    ):
+      self.check_bits(self.convert(x, values.dtype, flush), expected)
+      self.check_bits(self.convert(-x, values.dtype, flush), -expected)
+
+  @parameterized.parameters("float16", "bfloat16")
+  def test_from_double_beyond_float(self, dtype):
+    values = np.array([1e300, -1e300, np.inf, -np.inf, np.nan, 1e-300, -0.0])
+    actual = self.convert(values, jnp.dtype(dtype), False)
+    self.check_bits(actual, values.astype(actual.dtype))
+
+  @parameterized.product(dtype=("float16", "bfloat16"), flush=(False, True))
   def test_there_and_back(self, dtype, flush):
     values = _ALL_16_BITS.view(jnp.dtype(dtype))
     actual = self.convert(values, np.float32, flush)

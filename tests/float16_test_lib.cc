@@ -46,6 +46,8 @@ namespace xla_ffi_ops {
 
 DEFINE_CONVERSION(float16_to_float32, Float16, float);
 DEFINE_CONVERSION(float32_to_float16, float, Float16);
+DEFINE_CONVERSION(float64_to_float16, double, Float16);
+DEFINE_CONVERSION(float64_to_bfloat16, double, BFloat16);
 DEFINE_CONVERSION(bfloat16_to_float32, BFloat16, float);
 DEFINE_CONVERSION(float32_to_bfloat16, float, BFloat16);
 

@@ -56,7 +56,13 @@ def xla_ffi_library(name, copts = [], deps = [], **kwargs):
         **kwargs
     )
 
-def xla_ffi_extension(name, handlers, deps, visibility = None, testonly = False, **kwargs):
+def xla_ffi_extension(
+        name,
+        handlers,
+        deps,
+        linkopts = [],
+        visibility = None,
+        **kwargs):
     """A shared object that exports exactly the named handlers, for jax_ffi_ops.kit to load.
 
     Call it in the package of the Python file that loads the object and give `name` to that
@@ -69,26 +75,25 @@ def xla_ffi_extension(name, handlers, deps, visibility = None, testonly = False,
       name: see above.
       handlers: FFI target names, as given to XLA_FFI_OPS_DEFINE_HANDLER.
       deps: xla_ffi_library targets.
+      linkopts: more linker options.
       visibility: of `name`.
-      testonly: of all that is made.
-      **kwargs: for cc_binary: linkopts, tags and so on.
+      **kwargs: for all that is made: tags, testonly and so on.
     """
     script = name + ".lds"
     version_script(
         name = script,
-        testonly = testonly,
         symbols = [handler + "_cpu" for handler in handlers],
         visibility = ["//visibility:private"],
+        **kwargs
     )
     cc_binary(
         name = "lib" + name + ".so",
-        testonly = testonly,
         additional_linker_inputs = [script],
         linkopts = [
             "-Wl,--version-script=$(location :%s)" % script,
             # Without it, a symbol that the script names and nobody defines is no error.
             "-Wl,--no-undefined-version",
-        ] + kwargs.pop("linkopts", []),
+        ] + linkopts,
         linkshared = True,
         linkstatic = True,
         visibility = ["//visibility:private"],
@@ -97,7 +102,7 @@ def xla_ffi_extension(name, handlers, deps, visibility = None, testonly = False,
     )
     native.filegroup(
         name = name,
-        testonly = testonly,
         srcs = ["lib" + name + ".so"],
         visibility = visibility,
+        **kwargs
     )

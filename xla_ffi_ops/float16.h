@@ -23,17 +23,35 @@ inline To BitCast(From from) {
   return to;
 }
 
+// Rounds to odd: what is rounded once more to fewer bits is then as if it had
+// been rounded once.
+inline float RoundToOdd(double value) {
+  const float nearest = static_cast<float>(value);
+  const double back = nearest;
+  uint32_t bits = BitCast<uint32_t>(nearest);
+  bits -= (back > 0 ? back > value : back < value) ? 1u : 0u;
+  bits |= back != value ? 1u : 0u;
+  return BitCast<float>(bits);
+}
+
 }  // namespace internal
 
-// IEEE 754 binary16. Converts from float by rounding to nearest even.
+// IEEE 754 binary16. Converts from float and double by rounding to nearest
+// even, once.
 class Float16 {
  public:
   Float16() = default;
   explicit Float16(float value) : bits_(Round(value)) {}
+  explicit Float16(double value)
+      : Float16(internal::RoundToOdd(value)) {}
 
   // Assigning a float, not a Float16, is what compilers vectorize.
   Float16& operator=(float value) {
     bits_ = Round(value);
+    return *this;
+  }
+  Float16& operator=(double value) {
+    bits_ = Round(internal::RoundToOdd(value));
     return *this;
   }
 
@@ -72,14 +90,21 @@ class Float16 {
   uint16_t bits_;
 };
 
-// The upper half of a float. Converts from float by rounding to nearest even.
+// The upper half of a float. Converts from float and double by rounding to
+// nearest even, once.
 class BFloat16 {
  public:
   BFloat16() = default;
   explicit BFloat16(float value) : bits_(Round(value)) {}
+  explicit BFloat16(double value)
+      : BFloat16(internal::RoundToOdd(value)) {}
 
   BFloat16& operator=(float value) {
     bits_ = Round(value);
+    return *this;
+  }
+  BFloat16& operator=(double value) {
+    bits_ = Round(internal::RoundToOdd(value));
     return *this;
   }
 

@@ -37,13 +37,17 @@ def _increment(x, grain=1, microseconds=0):
   )(x, grain=np.int64(grain), microseconds=np.int64(microseconds))
 
 
+# XLA runs a program whose buffers are all small on one thread.
+_N = 1024
+
+
 @jax.jit
 def _chains(x):
   """Six handlers at a time, each with 8 ranges for the threads of the pool."""
   values = [x + i for i in range(6)]
   workers, callers = [], []
   for _ in range(6):
-    results = [_increment(value, microseconds=20) for value in values]
+    results = [_increment(value, _N // 8, 20) for value in values]
     values, some_workers, some_callers = zip(*results)
     workers.extend(some_workers)
     callers.extend(some_callers)
@@ -76,7 +80,7 @@ class ParallelStressTest(absltest.TestCase):
     self.assertGreater(len(np.unique(workers)), 1)
 
   def test_handlers_that_run_in_the_pool(self):
-    x = np.arange(8)
+    x = np.arange(_N)
     for _ in range(20):
       y, workers, callers = _chains(x)
       np.testing.assert_array_equal(y, _expected(x))
@@ -85,7 +89,7 @@ class ParallelStressTest(absltest.TestCase):
 
   def test_python_threads(self):
     def work(i):
-      for x in np.arange(8) + 100 * i + np.arange(10)[:, None]:
+      for x in np.arange(_N) + 100 * i + np.arange(10)[:, None]:
         np.testing.assert_array_equal(_chains(x)[0], _expected(x))
       return i
 

@@ -63,9 +63,9 @@ class RowsTest(parameterized.TestCase):
   def test_most_separate_dimensions(self):
     loops = (2, 1) * 4
     _outer(_values(*loops, 1), _values(*(2,) * 8, 1), _values(*loops[::-1]))
-    # A pair that is alike merges, and sizes of 1 do not count.
+    # Neighbours that are alike merge, and sizes of 1 do not count.
     _outer(_values(*loops, 1, 1, 1), _values(*(2,) * 10, 1), _values())
-    _outer(_values(*loops, 1, 1, 1), _values(*(2,) * 8, 1, 1, 1), _values())
+    _outer(_values(*(2, 1) * 10, 1), _values(1), _values())
 
   # (batch_rank, loops of x, loops of w)
   @parameterized.parameters(
@@ -117,6 +117,11 @@ class ChecksTest(parameterized.TestCase):
           ((2, 2), (3, 3), (2,)),
           "b must have leading dimensions that broadcast with [2], got shape"
           " [3, 3]",
+      ),
+      (
+          ((2, 3, 2), (2, 4), ()),
+          "b must have leading dimensions that broadcast with [2, 3], got shape"
+          " [2, 4]",
       ),
       (
           ((2, 2), (5, 2, 3), ()),

@@ -3,6 +3,7 @@
 // and their backward passes. See rms_norm.h for the formulas.
 #include <cstdint>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -18,7 +19,9 @@ using Result = ffi::Result<ffi::AnyBuffer>;
 
 void CheckEps(Checks& checks, double eps) {
   if (!(eps >= 0)) {
-    checks.Fail("eps", "be zero or positive", std::to_string(eps));
+    std::ostringstream got;
+    got << eps;
+    checks.Fail("eps", "be zero or positive", got.str());
   }
 }
 

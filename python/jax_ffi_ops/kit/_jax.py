@@ -4,12 +4,14 @@
 Tried with jax 0.9.2, 0.10.2 and 0.12.0.1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.extend.core
 from jax._src import dispatch
 from jax._src import sharding_impls
+from jax._src.interpreters import mlir
 import numpy as np
 
 
@@ -22,6 +24,14 @@ def requires_devices_during_lowering(
   primitives of a program in this set before it lowers it.
   """
   dispatch.prim_requires_devices_during_lowering.add(primitive)
+
+
+def lower_attributes_of(type_: type[Any], value: Callable[[Any], Any]) -> None:
+  """Has jax lower an attribute of a type of ours as the value that it holds.
+
+  jax.ffi.ffi_call takes attributes that are hashable and have a handler.
+  """
+  mlir.register_attribute_handler(type_, lambda x: mlir.ir_attribute(value(x)))
 
 
 def varying_axes(aval: jax.core.ShapedArray) -> frozenset[str]:

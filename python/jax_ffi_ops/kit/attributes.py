@@ -6,7 +6,7 @@ np.float32(1): with plain values, a call with one of them could reuse the
 program that was lowered for another (jax-ml/jax#9273).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import dataclasses
 import numbers
 from typing import Any
@@ -64,6 +64,8 @@ class Attribute:
           f" {value}."
       )
     if self._is_array:
+      if not isinstance(value, (Sequence, np.ndarray)) or np.ndim(value) == 0:
+        raise TypeError(f"{op}: {name} must be a sequence, got {value!r}.")
       values = [self._convert(op, name, v, self.type[0]) for v in value]
       return Value(np.array(values, self.type[0]))
     return Value(self._convert(op, name, value, self.type))
@@ -115,12 +117,15 @@ class Value:
     return repr(value if isinstance(value, str) else value.tolist())
 
 
-def schema(declared: Mapping[str, Any] | None) -> dict[str, Attribute]:
+def schema(op: str, declared: Mapping[str, Any] | None) -> dict[str, Attribute]:
   """Returns the attributes of a declaration, in which types may stand alone."""
-  return {
-      name: kind if isinstance(kind, Attribute) else Attribute(kind)
-      for name, kind in (declared or {}).items()
-  }
+  attributes = {}
+  for name, kind in (declared or {}).items():
+    try:
+      attributes[name] = kind if isinstance(kind, Attribute) else Attribute(kind)
+    except TypeError as error:
+      raise TypeError(f"{op}: {name}: {error}") from error
+  return attributes
 
 
 def convert(

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
-import numpy as np
 
+from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit import attributes as attribute_types
 from jax_ffi_ops.kit.library import Library
 
@@ -45,19 +45,15 @@ def call(
       it.
   """
   library.register(target)
-  schema = attribute_types.schema(attributes)
+  schema = attribute_types.schema(target, attributes)
 
   def function(*operands, **values):
-    converted = {
-        name: _EXACT.get(type(value.value), lambda v: v)(value.value)
-        for name, value in attribute_types.convert(
-            target, schema, values
-        ).items()
-    }
+    converted = attribute_types.convert(target, schema, values)
+    plain = {name: value.value for name, value in converted.items()}
     library.ensure_registered(target)
     return jax.ffi.ffi_call(
         target,
-        results(*operands, **converted),
+        results(*operands, **plain),
         has_side_effect=has_side_effect,
         input_output_aliases=dict(input_output_aliases or {}),
     )(*operands, **converted)
@@ -66,22 +62,7 @@ def call(
   return function
 
 
-class _Exact:
-  """Tells -0.0 from 0.0, which jax's caches would not."""
-
-  def __eq__(self, other):
-    return type(self) is type(other) and self.tobytes() == other.tobytes()
-
-  def __hash__(self):
-    return hash(self.tobytes())
-
-
-class _Float32(_Exact, np.float32):
-  pass
-
-
-class _Float64(_Exact, np.float64):
-  pass
-
-
-_EXACT = {np.float32: _Float32, np.float64: _Float64}
+# Not plain values: jax's caches would not tell 0.0 from -0.0.
+_jax.lower_attributes_of(
+    attribute_types.Value, lambda attribute: attribute.value
+)

@@ -90,7 +90,7 @@ def op(
     unknown |= dtypes.keys() - set(names)
   if unknown:
     raise ValueError(f"{name}: no operand is named {sorted(unknown)}.")
-  schema = attribute_types.schema(attributes)
+  schema = attribute_types.schema(name, attributes)
   forward = library.register(name + "_fwd")
   backward = library.register(name + "_bwd", required=False)
   declaration = Declaration(

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Sequence
 import ctypes
-from typing import Any
+from typing import Any, NamedTuple
 
 from absl.testing import absltest
 import jax
@@ -17,11 +17,18 @@ from jax_ffi_ops.kit.testing.programs import Program
 _M_PERTURB = -6  # of mallopt(3)
 
 
+class Label(NamedTuple):
+  """What an array is, for messages, and the dtype that it has to have."""
+
+  name: str
+  dtype: Any
+
+
 class Base(absltest.TestCase):
-  """The checks of one op's case.
+  """Checks of one op.
 
   Attributes:
-    case: to be set by a subclass.
+    case: the op and its operands; set by a subclass.
   """
 
   case: Case
@@ -30,16 +37,10 @@ class Base(absltest.TestCase):
     super().setUp()
     if not hasattr(type(self), "case"):
       self.fail(f"{type(self).__name__} needs the class attribute `case`.")
-    # As their dtypes need it, whatever other tests have set.
+    # As the dtypes need it, whatever other tests have set.
     self.enter_context(jax.enable_x64(self.case.is_wide))
-    self._fill_memory(0x5A)
-    self.addCleanup(self._fill_memory, 0)
-
-  def _fill_memory(self, value):
-    # What malloc returns is no zeros: a result that is not written shows.
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-      mallopt(_M_PERTURB, value)
+    _fill_memory(0x5A)
+    self.addCleanup(_fill_memory, 0)
 
   @property
   def has_derivatives(self) -> bool:
@@ -48,111 +49,112 @@ class Base(absltest.TestCase):
   def fail_row(self, row: str, problem: str) -> None:
     self.fail(f"{self.case.op.name} under {row}: {problem}.")
 
+  # What arrays are called.
+
+  def result_labels(self, operands: Sequence[Any]) -> list[Label]:
+    avals = self.case.avals(operands)
+    if len(avals) == 1:
+      return [Label("the result", avals[0].dtype)]
+    return [Label(f"result {i}", x.dtype) for i, x in enumerate(avals)]
+
+  def tangent_labels(self, operands: Sequence[Any]) -> list[Label]:
+    return [
+        Label(f"the tangent of {label.name}", label.dtype)
+        for label in self.result_labels(operands)
+        if self.case.op.is_differentiable(label.dtype)
+    ]
+
+  def gradient_labels(self, operands: Sequence[Any]) -> list[Label]:
+    return [
+        Label(f"the gradient of {self.case.op.operands[i]}", operands[i].dtype)
+        for i in self.case.differentiable
+    ]
+
+  # Comparisons with the definition.
+
   def compare(
-      self,
-      row: str,
-      transform: Callable[..., Any],
-      actual: Any,
-      dtypes: Sequence[Any],
-      names: Sequence[str],
-      *args: Any,
+      self, row: str, actual: Any, expected: Any, labels: Sequence[Label]
   ) -> None:
-    """Compares arrays with the definition's.
+    """Fails unless arrays are what is expected.
 
     Args:
       row: the transformation, for messages.
-      transform: of `transforms`; what is compared with.
       actual: pytree of arrays.
-      dtypes: that each of them must have.
-      names: of each of them, for messages.
-      *args: of the transformed function.
+      expected: pytree of as many arrays, of high precision.
+      labels: of each.
     """
-    self.compare_arrays(
-        row,
-        jax.tree.leaves(actual),
-        self.case.oracle(transform, *args),
-        dtypes,
-        names,
-    )
-
-  def compare_arrays(self, row, actual, expected, dtypes, names):
-    """Compares arrays with expected ones of high precision."""
-    lengths = {len(actual), len(expected), len(dtypes), len(names)}
-    if len(lengths) != 1:
-      self.fail_row(row, f"{len(actual)} arrays, not {len(expected)} ({names})")
-    for name, got, want, dtype in zip(names, actual, expected, dtypes):
-      allowed = self.case.tolerance * checks.tolerance(
-          want, dtype, self.case.terms
+    actual = jax.tree.leaves(actual)
+    expected = jax.tree.leaves(expected)
+    if not len(actual) == len(expected) == len(labels):
+      self.fail_row(
+          row, f"there are {len(actual)} arrays, not {len(expected)}: {labels}"
       )
-      problem = checks.difference(got, want, dtype, allowed)
+    for label, got, want in zip(labels, actual, expected):
+      allowed = checks.tolerance(want, label.dtype, self.case.terms)
+      problem = checks.difference(
+          got, want, label.dtype, self.case.tolerance * allowed
+      )
       if problem:
-        self.fail_row(row, f"{name} {problem}")
+        self.fail_row(row, f"{label.name} {problem}")
 
-  def describe(self, operands, prefix="the gradient of "):
-    """Returns (dtypes, names) of results, and what is there per operand."""
-    avals = self.case.avals(operands)
-    moving = self.case.differentiable
-    names = [self.case.op.operands[i] for i in moving]
-    return (
-        [*(x.dtype for x in avals), *(operands[i].dtype for i in moving)],
-        [*self.result_names(avals), *(prefix + name for name in names)],
-    )
+  def compare_values(self, row, actual, operands):
+    expected = self.case.oracle(transforms.of_operands, operands)
+    self.compare(row, actual, expected, self.result_labels(operands))
 
-  def result_names(self, avals) -> list[str]:
-    if len(avals) == 1:
-      return ["the result"]
-    return [f"result {index}" for index in range(len(avals))]
+  def compare_pull_back(self, row, actual, operands, cotangents):
+    expected = self.case.oracle(transforms.pull_back, operands, cotangents)
+    labels = self.result_labels(operands) + self.gradient_labels(operands)
+    self.compare(row, actual, expected, labels)
 
-  def check_values(self, row: str, function, operands) -> None:
+  def check_values(
+      self, row: str, function: Callable[..., Any], operands: Sequence[Any]
+  ) -> None:
     """Checks that `function` has the values of the op."""
-    avals = self.case.avals(operands)
+    self.compare_values(row, function(*operands), operands)
+
+  def check_push_forward(self, row, function, operands):
+    """Checks that `function` has the values and tangents of the op."""
+    args = (operands, self.case.tangents(operands))
     self.compare(
         row,
-        transforms.of_operands,
-        function(*operands),
-        [x.dtype for x in avals],
-        self.result_names(avals),
-        operands,
+        jax.jit(transforms.push_forward(function))(*args),
+        self.case.oracle(transforms.push_forward, *args),
+        self.result_labels(operands) + self.tangent_labels(operands),
     )
 
-  def check_same(self, row: str, function, operands=None) -> Program:
+  def check_same(
+      self,
+      row: str,
+      function: Callable[..., Any],
+      operands: Sequence[Any] | None = None,
+  ) -> Program:
     """Checks that `function` has the values and gradients of the op.
 
     Args:
-      row: for messages.
+      row: the transformation, for messages.
       function: of operands, like the case.
       operands: by default with all loop dimensions.
 
     Returns:
-      The compiled program of both.
+      The compiled program of values and gradients.
     """
     operands = self.case.arrays() if operands is None else operands
     if not self.has_derivatives:
       program = Program(function, *operands)
-      self.check_values(row, program, operands)
+      self.compare_values(row, program(*operands), operands)
       return program
     cotangents = self.case.cotangents(operands)
     program = Program(transforms.pull_back(function), operands, cotangents)
-    self.check_pull_back(row, program(operands, cotangents), operands, cotangents)
+    actual = program(operands, cotangents)
+    self.compare_pull_back(row, actual, operands, cotangents)
     return program
 
-  def check_pull_back(self, row, actual, operands, cotangents):
-    self.compare(
-        row,
-        transforms.pull_back,
-        actual,
-        *self.describe(operands),
-        operands,
-        cotangents,
-    )
 
-  def check_unchanged(self, row, names, before, after) -> None:
-    for index in checks.same_bits(before, after):
-      self.fail_row(
-          row,
-          f"{names[index]} is not what it was before the call: a handler writes"
-          " into its operand",
-      )
+def _fill_memory(value):
+  """Has malloc return no zeros, so that a result shows that is not written."""
+  mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+  if mallopt is not None:
+    mallopt(_M_PERTURB, value)
 
 
 def copies(arrays: Sequence[Any]) -> list[np.ndarray]:

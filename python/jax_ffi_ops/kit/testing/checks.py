@@ -55,8 +55,8 @@ def difference(
   )
 
 
-def same_bits(first: Sequence[Any], second: Sequence[Any]) -> list[int]:
-  """Returns the indices of arrays that are not the same."""
+def different(first: Sequence[Any], second: Sequence[Any]) -> list[int]:
+  """Returns the indices of arrays that have not the same bits."""
   return [
       index
       for index, (a, b) in enumerate(zip(first, second, strict=True))

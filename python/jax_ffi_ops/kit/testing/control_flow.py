@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control flow and what else calls an op as part of something larger."""
+"""Control flow, and what else calls an op as part of something larger."""
 
 import jax
 from jax.ad_checkpoint import checkpoint_name
@@ -11,20 +11,7 @@ from jax_ffi_ops.kit.testing.case import LOOPS
 
 
 class ControlFlowTest(Base):
-  """Each of these is the op again, with the same values and gradients."""
-
-  def _per_step(self, *operands):
-    """Returns (operands with steps, function of them and the others)."""
-    shared = self.case.parameters
-    steps = tuple(x for i, x in enumerate(operands) if i not in shared)
-
-    def step(xs):
-      xs = iter(xs)
-      return self.case(
-          *(x if i in shared else next(xs) for i, x in enumerate(operands))
-      )
-
-    return steps, step
+  """Each function here is the op, with its values and gradients."""
 
   def test_scan(self):
     def scanned(*operands):
@@ -47,6 +34,19 @@ class ControlFlowTest(Base):
 
     self.check_same("lax.map with batch_size", mapped)
 
+  def _per_step(self, *operands):
+    """Returns what to loop over, and the op as a function of a part of it."""
+    shared = self.case.parameters
+    steps = tuple(x for i, x in enumerate(operands) if i not in shared)
+
+    def step(xs):
+      xs = iter(xs)
+      return self.case(
+          *(x if i in shared else next(xs) for i, x in enumerate(operands))
+      )
+
+    return steps, step
+
   def test_fori_loop(self):
     self.check_same("fori_loop", self._looped(jax.lax.fori_loop))
 
@@ -54,14 +54,14 @@ class ControlFlowTest(Base):
     def loop(lower, upper, body, carry):
       return jax.lax.while_loop(
           lambda c: c[0] < upper,
-          lambda c: (c[0] + 1, body(c[0], c[1])),
+          lambda c: (c[0] + 1, body(*c)),
           (lower, carry),
       )[1]
 
     looped = self._looped(loop)
     operands = self.case.arrays()
     self.check_values("while_loop", jax.jit(looped), operands)
-    if self.has_derivatives:  # JAX has no reverse mode of it.
+    if self.has_derivatives:  # JAX has only forward mode for it.
       self.check_push_forward("while_loop", looped, operands)
 
   def _looped(self, loop):
@@ -72,67 +72,38 @@ class ControlFlowTest(Base):
         computed = step(tuple(x[i] for x in steps))
         return tuple(r.at[i].set(x) for r, x in zip(results, computed))
 
-      avals = jax.eval_shape(self.case, *operands)
-      zeros = tuple(jnp.zeros(x.shape, x.dtype) for x in avals)
-      return loop(0, LOOPS[0], body, zeros)
+      return loop(0, LOOPS[0], body, self._zeros(*operands))
 
     return looped
 
-  def check_push_forward(self, row, function, operands):
-    tangents = self.case.tangents(operands)
-    actual = jax.jit(transforms.push_forward(function))(operands, tangents)
-    avals = self.case.avals(operands)
-    moving = [x for x in avals if self.case.op.is_differentiable(x.dtype)]
-    names = self.result_names(avals)
-    self.compare(
-        row,
-        transforms.push_forward,
-        actual,
-        [x.dtype for x in (*avals, *moving)],
-        [
-            *names,
-            *(
-                f"the tangent of {name}"
-                for name, x in zip(names, avals)
-                if self.case.op.is_differentiable(x.dtype)
-            ),
-        ],
-        operands,
-        tangents,
-    )
+  def _zeros(self, *operands):
+    avals = jax.eval_shape(self.case, *operands)
+    return tuple(jnp.zeros(x.shape, x.dtype) for x in avals)
 
   def test_cond(self):
-    def zeros(*operands):
-      avals = jax.eval_shape(self.case, *operands)
-      return tuple(jnp.zeros(x.shape, x.dtype) for x in avals)
-
     def chosen(*operands):
-      # Not known when the program is compiled.
-      is_true = jnp.real(jnp.ravel(operands[0])[0]) > -1e30
-      return jax.lax.cond(is_true, self.case, zeros, *operands)
+      return jax.lax.cond(_one(operands) > 0, self.case, self._zeros, *operands)
 
     self.check_same("cond", chosen)
 
   def test_switch(self):
     def chosen(*operands):
-      index = (jnp.real(jnp.ravel(operands[0])[0]) > -1e30).astype(jnp.int32)
-      return jax.lax.switch(index, [self.case, self.case], *operands)
+      branches = [self._zeros, self.case, self._zeros]
+      return jax.lax.switch(_one(operands), branches, *operands)
 
     self.check_same("switch", chosen)
 
   def test_checkpoint(self):
     policies = jax.checkpoint_policies
+    named = lambda *operands: checkpoint_name(self.case(*operands), "y")
     self.check_same("checkpoint", jax.checkpoint(self.case))
     self.check_same(
-        "checkpoint that saves everything",
+        "checkpoint with the policy everything_saveable",
         jax.checkpoint(self.case, policy=policies.everything_saveable),
     )
     self.check_same(
-        "checkpoint that saves what is named",
-        jax.checkpoint(
-            lambda *x: checkpoint_name(self.case(*x), "y"),
-            policy=policies.save_only_these_names("y"),
-        ),
+        "checkpoint with the policy save_only_these_names",
+        jax.checkpoint(named, policy=policies.save_only_these_names("y")),
     )
 
   def test_custom_vjp(self):
@@ -151,7 +122,16 @@ class ControlFlowTest(Base):
         for i in range(len(self.case.operands))
     )
     devices = jax.devices("cpu")[: LOOPS[0]]
-    self.check_values(
-        "pmap", jax.pmap(self.case, in_axes=axes, devices=devices),
-        self.case.arrays(),
-    )
+    function = jax.pmap(self.case, in_axes=axes, devices=devices)
+    operands = self.case.arrays()
+    self.check_values("pmap", function, operands)
+    if self.has_derivatives:
+      cotangents = self.case.cotangents(operands)
+      actual = transforms.pull_back(function)(operands, cotangents)
+      self.compare_pull_back("pmap", actual, operands, cotangents)
+
+
+def _one(operands):
+  """Returns 1, which is not known before the program runs."""
+  is_small = jnp.abs(jnp.ravel(operands[0])[0]) < 1e30
+  return is_small.astype(jnp.int32)

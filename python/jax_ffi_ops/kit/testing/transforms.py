@@ -83,20 +83,27 @@ def _merge(tangents, moving):
   return [t if t.dtype == float0 else next(moving) for t in tangents]
 
 
-def weighted(function):
-  """(differentiable operands, others, weights) -> a number."""
+def of_moving(function):
+  """(operands with derivatives, all) -> results with derivatives."""
 
-  def run(moving, operands, weights):
-    moving, weights = iter(moving), iter(weights)
+  def run(moving, operands):
+    moving = iter(moving)
     results = function(
         *(next(moving) if _is_inexact(x) else x for x in operands)
     )
+    return list(filter(_is_inexact, results))
+
+  return run
+
+
+def weighted(function):
+  """(operands with derivatives, all, weights) -> weighted sum of results."""
+
+  def run(moving, operands, weights):
+    results = of_moving(function)(moving, operands)
     return sum(
-        jnp.real(jnp.sum(x * next(weights).astype(x.dtype))).astype(
-            jnp.promote_types(x.dtype, np.float32)
-        )
-        for x in results
-        if _is_inexact(x)
+        jnp.real(jnp.sum(x * weight.astype(x.dtype)))
+        for x, weight in zip(results, weights, strict=True)
     )
 
   return run

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What handlers leave in memory: their results and nothing else."""
+
+import jax
+import jax.numpy as jnp
+
+from jax_ffi_ops.kit.testing import checks
+from jax_ffi_ops.kit.testing import transforms
+from jax_ffi_ops.kit.testing.base import Base, copies
+
+
+class MemoryTest(Base):
+  """Operands are not written, and the same call has the same bits."""
+
+  def test_runs_again_to_the_same_bits(self):
+    if not self.case.deterministic:
+      return
+    operands = list(map(jnp.asarray, self.case.arrays()))
+    program = jax.jit(self.case)
+    first = copies(program(*operands))
+    for index in checks.different(first, program(*operands)):
+      self.fail_row("jit, run twice", f"result {index} differs")
+
+  def test_operands_are_not_written(self):
+    originals = self.case.arrays()
+    for row, function in (("an eager call", self.case),
+                          ("jit", jax.jit(self.case))):  # fmt: skip
+      operands = [jnp.array(x) for x in originals]
+      jax.block_until_ready(function(*operands))
+      self._check_unchanged(row, self.case.op.operands, originals, operands)
+
+  def test_operands_of_the_backward_pass_are_not_written(self):
+    if not self.has_derivatives:
+      return
+    originals = self.case.arrays()
+    operands = [jnp.array(x) for x in originals]
+    kept = self.case.cotangents(originals)
+    cotangents = [jnp.array(x) for x in kept]
+    vjp = jax.jit(transforms.pull_back(self.case))
+    jax.block_until_ready(vjp(operands, cotangents))
+    self._check_unchanged("vjp", self.case.op.operands, originals, operands)
+    names = [f"cotangent {index}" for index in range(len(kept))]
+    self._check_unchanged("vjp", names, kept, cotangents)
+
+  def test_residuals_are_not_written(self):
+    if not self.has_derivatives:
+      return
+    operands = [jnp.array(x) for x in self.case.arrays()]
+    results, vjp = jax.vjp(self.case, *operands)
+    cotangents = transforms.real_tangents(
+        results, self.case.cotangents(operands)
+    )
+    first = copies(vjp(cotangents))
+    if checks.different(first, copies(vjp(cotangents))):
+      self.fail_row(
+          "a vjp function called twice",
+          "the gradients differ: the backward handler writes into a residual,"
+          " or is not deterministic",
+      )
+
+  def _check_unchanged(self, row, names, before, after):
+    for index in checks.different(before, after):
+      self.fail_row(
+          row,
+          f"{names[index]} is not what it was before the call: a handler writes"
+          " into its operand",
+      )

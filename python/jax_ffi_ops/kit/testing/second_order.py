@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Second derivatives: either mode over either mode."""
+
+import jax
+from jax.test_util import check_grads
+import numpy as np
+
+from jax_ffi_ops.kit.testing import transforms
+from jax_ffi_ops.kit.testing.base import Base, Label
+
+
+def _hessian(outer, inner):
+  return lambda function: outer(inner(transforms.weighted(function)))
+
+
+_ORDERS = {
+    "forward over reverse": _hessian(jax.jacfwd, jax.jacrev),
+    "reverse over reverse": _hessian(jax.jacrev, jax.jacrev),
+    "forward over forward": _hessian(jax.jacfwd, jax.jacfwd),
+    "reverse over forward": _hessian(jax.jacrev, jax.jacfwd),
+}
+
+
+class SecondOrderTest(Base):
+  """Second derivatives are the definition's."""
+
+  def test_hessians(self):
+    if not self.has_derivatives:
+      return
+    operands = self.case.arrays((2,))
+    moving = [operands[i] for i in self.case.differentiable]
+    args = (moving, operands, self.case.cotangents(operands))
+    expected = self.case.oracle(_ORDERS["forward over reverse"], *args)
+    gradients = self.gradient_labels(operands)
+    for row, transform in _ORDERS.items():
+      actual = jax.tree.leaves(jax.jit(transform(self.case))(*args))
+      labels = [
+          Label(f"{one.name} by {other.name}", x.dtype)
+          for (one, other), x in zip(
+              ((a, b) for a in gradients for b in gradients), actual
+          )
+      ]
+      self.compare(row, actual, expected, labels)
+
+  def test_check_grads(self):
+    """JAX's own check, by numerical differences."""
+    operands = self.case.arrays((2,))
+    moving = [operands[i] for i in self.case.differentiable]
+    if not self.has_derivatives or any(
+        np.finfo(x.dtype).bits < 32 for x in moving
+    ):
+      return  # Differences say nothing about 16 bits.
+    # As jax.test_util has them for the dtypes, but twice derived.
+    check_grads(
+        jax.jit(lambda *xs: transforms.of_moving(self.case)(xs, operands)),
+        moving,
+        order=2,
+        modes=("fwd", "rev"),
+        atol=2e-2,
+        rtol=2e-2,
+    )

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attributes: what is converted, what is refused, and what is never mixed up."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+from jax_ffi_ops import rms_norm
+from jax_ffi_ops.kit import attributes
+
+_X = np.ones((2, 4), np.float32)
+_F32 = kit.Attribute(np.float32)
+
+
+def _eps(*values):
+  """Returns the attributes in a program with calls with these values."""
+  text = (
+      jax.jit(lambda x: [rms_norm(x, eps=eps) for eps in values])
+      .lower(_X)
+      .as_text()
+  )
+  return [part.split("}")[0] for part in text.split("eps = ")[1:]]
+
+
+class KitAttributesTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (1,), (1.0,), (np.float32(1),), (np.float64(1),), (np.int8(1),)
+  )
+  def test_numbers_are_converted(self, eps):
+    self.assertEqual(_eps(eps), ["1.000000e+00 : f64"])
+
+  @parameterized.parameters(
+      (True,), (np.True_,), ("1",), (None,), (1j,), ([1.0],), (np.ones(1),)
+  )
+  def test_others_are_refused(self, eps):
+    with self.assertRaisesRegex(TypeError, "eps must be a number, got"):
+      rms_norm(_X, eps=eps)
+
+  def test_traced_value(self):
+    with self.assertRaisesRegex(TypeError, "eps must be known when .* traced"):
+      jax.jit(lambda x, eps: rms_norm(x, eps=eps))(_X, 1.0)
+    with self.assertRaisesRegex(TypeError, "eps must be known when .* traced"):
+      jax.grad(lambda eps: rms_norm(_X, eps=eps).sum())(1.0)
+
+  def test_concrete_array(self):
+    with self.assertRaisesRegex(TypeError, "eps must be a number, got"):
+      rms_norm(_X, eps=jnp.float32(1))
+
+  def test_equal_values_are_not_mixed_up(self):
+    self.assertEqual(
+        _eps(0.0, -0.0, 1, 1.0), [
+            "0.000000e+00 : f64", "-0.000000e+00 : f64",
+            "1.000000e+00 : f64", "1.000000e+00 : f64",
+        ]
+    )  # fmt: skip
+
+  @parameterized.parameters(
+      (np.float32, 0.0, -0.0),
+      (np.float64, 0.0, -0.0),
+      ([np.float32], [0.0], [-0.0]),
+      ([np.int32], [1], [2]),
+      ([np.int32], [1], [1, 1]),
+      (str, "a", "b"),
+      (np.bool_, True, False),
+  )
+  def test_values_differ(self, kind, one, other):
+    attribute = kit.Attribute(kind)
+    one, other = (attribute.convert("op", "a", value) for value in (one, other))
+    self.assertNotEqual(one, other)
+
+  def test_types_differ(self):
+    kinds = (np.int32, np.int64, np.uint8, np.float32, np.float64)
+    values = [kit.Attribute(kind).convert("op", "a", 1) for kind in kinds]
+    arrays = [kit.Attribute([kind]).convert("op", "a", [1]) for kind in kinds]
+    self.assertLen({*values, *arrays}, 2 * len(kinds))
+
+  def test_nan_is_itself(self):
+    one, other = (_F32.convert("op", "a", float("nan")) for _ in range(2))
+    self.assertEqual(one, other)
+    self.assertEqual(hash(one), hash(other))
+
+  @parameterized.parameters(
+      (np.int8, 128), (np.uint8, -1), (np.int64, 2**63), (np.float32, 1e39)
+  )
+  def test_value_that_does_not_fit(self, kind, value):
+    with self.assertRaisesRegex(ValueError, "op: a must fit into"):
+      kit.Attribute(kind).convert("op", "a", value)
+
+  @parameterized.parameters(
+      (np.int32, 1.0), (np.int32, True), (np.bool_, 1), (str, 1), (np.float32, "1"),
+      ([np.int32], [1.5]), ([np.float32], ["1"]), ([np.float32], [True]),
+      ([np.float32], 1.0), ([np.float32], None), ([np.float32], "1"),
+      ([np.float32], np.ones(())), ([np.float32], np.ones((1, 1))),
+      ([np.float32], [[1.0]]), ([np.float32], {1.0}),
+  )  # fmt: skip
+  def test_value_of_another_kind(self, kind, value):
+    with self.assertRaisesRegex(TypeError, "op: a must be"):
+      kit.Attribute(kind).convert("op", "a", value)
+
+  def test_minimum(self):
+    attribute = kit.Attribute(np.float32, minimum=0)
+    attribute.convert("op", "a", 0)
+    for value in (-1, float("nan")):
+      with self.assertRaisesRegex(ValueError, "op: a must be at least 0, got"):
+        attribute.convert("op", "a", value)
+
+  @parameterized.parameters(
+      (None,), (object,), (complex,), (np.complex64,), (np.float16,),
+      (jnp.bfloat16,), ([str],), ([],), ([np.int32, np.int32],), ("nothing",),
+      (np.datetime64,),
+  )  # fmt: skip
+  def test_type_that_ffi_does_not_have(self, kind):
+    with self.assertRaisesRegex(TypeError, "An attribute must be"):
+      kit.Attribute(kind)
+
+  def test_names(self):
+    schema = attributes.schema("op", {"a": np.int32, "b": str})
+    for values in ({}, {"a": 1}, {"a": 1, "b": "", "c": 1}):
+      with self.assertRaisesRegex(TypeError, r"op: expected .*\['a', 'b'\], got"):
+        attributes.convert("op", schema, values)
+
+
+if __name__ == "__main__":
+  absltest.main()
