@@ -29,7 +29,7 @@ inline float RoundToOdd(double value) {
   const float nearest = static_cast<float>(value);
   const double back = nearest;
   uint32_t bits = BitCast<uint32_t>(nearest);
-  bits -= (back > 0 ? back > value : back < value) ? 1u : 0u;
+  bits -= (value > 0 ? back > value : back < value) ? 1u : 0u;
   bits |= back != value ? 1u : 0u;
   return BitCast<float>(bits);
 }

@@ -2,6 +2,7 @@
 """Ops with one fault each in Python: y = x w, with sound handlers."""
 
 from collections.abc import Callable
+import functools
 from unittest import mock
 
 import jax
@@ -14,15 +15,17 @@ from jax_ffi_ops.kit.primitives import Primitives
 from ops import library
 
 
-def declare(name: str, **kwargs) -> kit.Op:
+@functools.cache
+def declare(name: str) -> kit.Op:
   """Declares the op of faulty_ffi.cc that has this name."""
-  declaration = dict(
+  return kit.op(
+      name,
+      library=library,
       signature="(n),(n)->(n)",
       parameters=("w",),
       dtypes=("float32",),
       reference=lambda x, w: x * w,
   )
-  return kit.op(name, library=library, **(declaration | kwargs))
 
 
 def declare_with(name: str, method: str, faulty: Callable) -> kit.Op:

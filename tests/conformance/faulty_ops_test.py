@@ -50,16 +50,22 @@ class FaultyOpsTest(parameterized.TestCase):
       ),
       (
           "writes_operand",
-          testing.ValuesTest,
+          testing.MemoryTest,
           "test_operands_are_not_written",
           "x is not what it was before the call: a handler writes into its"
           " operand",
       ),
       (
           "writes_cotangent",
-          testing.ValuesTest,
-          "test_residuals_and_cotangents_are_not_written",
+          testing.MemoryTest,
+          "test_operands_of_the_backward_pass_are_not_written",
           "cotangent 0 is not what it was before the call",
+      ),
+      (
+          "writes_cotangent",
+          testing.MemoryTest,
+          "test_residuals_are_not_written",
+          "under a vjp function called twice: the gradients differ",
       ),
       (
           "skips_last_row",
@@ -78,12 +84,12 @@ class FaultyOpsTest(parameterized.TestCase):
           "mixes_up_loops",
           testing.BatchingTest,
           "test_nested",
-          r"under nested vmap with in_axes=\(.*\) inside \(.*\): the result is"
-          " off",
+          r"under vmap with in_axes=\(.*\) inside vmap with in_axes=\(.*\): the"
+          " result is off",
       ),
       (
           "not_deterministic",
-          testing.ValuesTest,
+          testing.MemoryTest,
           "test_runs_again_to_the_same_bits",
           "under jit, run twice: result 0 differs",
       ),
@@ -107,7 +113,7 @@ class FaultyOpsTest(parameterized.TestCase):
           testing.BatchingTest,
           "test_what_is_not_batched_is_not_copied",
           r"under vmap with in_axes=\(0, None\): w was copied from 4 to 12"
-          " numbers",
+          " elements",
       ),
       (
           "looping_vmap",
@@ -123,7 +129,7 @@ class FaultyOpsTest(parameterized.TestCase):
           faulty_ops.without_sums,
           testing.PartitioningTest,
           "test_automatic",
-          r"under jit on a mesh \(a=4\) with loops over \('a', None\): the"
+          r"under vjp and jit, Auto mesh \(a=4\), loops over \('a', None\): the"
           " gradient of w is off",
       ),
       (
@@ -132,8 +138,8 @@ class FaultyOpsTest(parameterized.TestCase):
           faulty_ops.whole,
           testing.PartitioningTest,
           "test_automatic",
-          r"under jit on a mesh \(a=4\) with loops over \('a', None\): the"
-          " result is split",
+          r"under jit, Auto mesh \(a=4\), loops over \('a', None\): the result is"
+          " split",
       ),
       (
           "computes_twice",

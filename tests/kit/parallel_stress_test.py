@@ -37,16 +37,19 @@ def _increment(x, grain=1, microseconds=0):
   )(x, grain=np.int64(grain), microseconds=np.int64(microseconds))
 
 
-# XLA runs a program whose buffers are all small on one thread.
+# XLA runs a program on one thread if its buffers are small, or if few ops are
+# ready at a time.
 _N = 1024
+_WIDTH = 32
+_DEPTH = 3
 
 
 @jax.jit
 def _chains(x):
-  """Six handlers at a time, each with 8 ranges for the threads of the pool."""
-  values = [x + i for i in range(6)]
+  """Many handlers at a time, each with 8 ranges for the threads of the pool."""
+  values = [x + i for i in range(_WIDTH)]
   workers, callers = [], []
-  for _ in range(6):
+  for _ in range(_DEPTH):
     results = [_increment(value, _N // 8, 20) for value in values]
     values, some_workers, some_callers = zip(*results)
     workers.extend(some_workers)
@@ -57,8 +60,8 @@ def _chains(x):
 
 
 def _expected(x):
-  values = [x + i for i in range(6)]
-  for _ in range(6):
+  values = [x + i for i in range(_WIDTH)]
+  for _ in range(_DEPTH):
     values = [value + 1 for value in values]
     total = sum(values)
     values = [value + total for value in values]

@@ -31,15 +31,27 @@ from jax_ffi_ops.kit.testing.control_flow import (
 from jax_ffi_ops.kit.testing.derivatives import (
     DerivativesTest as DerivativesTest,
 )
+from jax_ffi_ops.kit.testing.memory import MemoryTest as MemoryTest
 from jax_ffi_ops.kit.testing.partitioning import (
     PartitioningTest as PartitioningTest,
 )
+from jax_ffi_ops.kit.testing.second_order import (
+    SecondOrderTest as SecondOrderTest,
+)
+from jax_ffi_ops.kit.testing.shard_maps import ShardMapTest as ShardMapTest
 from jax_ffi_ops.kit.testing.values import ValuesTest as ValuesTest
 
 devices.force()
 
 
 class ConformanceTest(
-    ValuesTest, BatchingTest, DerivativesTest, ControlFlowTest, PartitioningTest
+    ValuesTest,
+    MemoryTest,
+    BatchingTest,
+    DerivativesTest,
+    SecondOrderTest,
+    ControlFlowTest,
+    PartitioningTest,
+    ShardMapTest,
 ):
   """All of the suite, for the op of the class attribute `case`."""

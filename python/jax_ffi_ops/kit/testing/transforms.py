@@ -17,6 +17,7 @@ def _is_inexact(x):
 
 
 def real_tangents(like, tangents):
+  """Returns tangents for all of `like`, given those of floating-point ones."""
   tangents = iter(tangents)
   return tuple(
       next(tangents).astype(x.dtype)
@@ -57,32 +58,6 @@ def push_forward(function):
   return run
 
 
-def linearized(function):
-  """`push_forward` by jax.linearize, and the transpose of that."""
-
-  def run(operands, tangents, cotangents):
-    results, jvp = jax.linearize(function, *operands)
-    tangents = real_tangents(operands, tangents)
-    transposed = jax.linear_transpose(
-        lambda *moving: _inexact(
-            jvp(*(_merge(tangents, moving)))
-        ),
-        *_inexact(tangents),
-    )
-    cotangents = [
-        ct.astype(r.dtype)
-        for ct, r in zip(cotangents, filter(_is_inexact, results))
-    ]
-    return results, _inexact(jvp(*tangents)), transposed(cotangents)
-
-  return run
-
-
-def _merge(tangents, moving):
-  moving = iter(moving)
-  return [t if t.dtype == float0 else next(moving) for t in tangents]
-
-
 def of_moving(function):
   """(operands with derivatives, all) -> results with derivatives."""
 
@@ -92,6 +67,21 @@ def of_moving(function):
         *(next(moving) if _is_inexact(x) else x for x in operands)
     )
     return list(filter(_is_inexact, results))
+
+  return run
+
+
+def linearized(function):
+  """(operands, tangents, cotangents) -> tangents, cotangents."""
+
+  def run(operands, tangents, cotangents):
+    moving = list(filter(_is_inexact, operands))
+    results, jvp = jax.linearize(
+        lambda moving: of_moving(function)(moving, operands), moving
+    )
+    transposed = jax.linear_transpose(jvp, moving)
+    cotangents = [ct.astype(x.dtype) for ct, x in zip(cotangents, results)]
+    return jvp(list(tangents)), transposed(cotangents)
 
   return run
 
