@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kit costs beyond a bare jax.ffi.ffi_call to the same target.
 
-  bazel run //benchmarks:overhead_benchmark -- --repeats=101
+bazel run //benchmarks:overhead_benchmark -- --repeats=101
 """
 
 import argparse
 
-import interleaving
 import jax
 import jax.numpy as jnp
-from jax_ffi_ops import rms_norm
 import numpy as np
+
+import interleaving
+from jax_ffi_ops import rms_norm
 
 _TARGET = "xla_ffi_ops_rms_norm_fwd"
 _CALLS = 100
@@ -53,7 +54,9 @@ def main():
   calls = {
       name: lambda norm=norm: norm(x, scale) for name, norm in compiled.items()
   }
-  _report("dispatch of a compiled call", interleaving.interleave(calls, repeats))
+  _report(
+      "dispatch of a compiled call", interleaving.interleave(calls, repeats)
+  )
 
   def lowering(norm):
     return lambda: _lower_many(norm, x, scale) and ()

@@ -9,9 +9,10 @@ an array of the size of x reaches in the same run.
 
 import argparse
 
-import interleaving
 import jax
 import jax.numpy as jnp
+
+import interleaving
 from jax_ffi_ops import rms_norm
 
 _SHAPES = ((8, 4), (128, 512), (4096, 512), (2048, 4096), (64, 65536))

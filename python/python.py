@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the Python interpreter with jax_ffi_ops and its dependencies importable.
 
-  bazel run //python:python -- SCRIPT ARGS
+bazel run //python:python -- SCRIPT ARGS
 """
 
 import os

@@ -30,8 +30,18 @@ def _load():
   with tempfile.TemporaryDirectory() as folder:
     path = f"{folder}/lib.so"
     subprocess.run(
-        ["c++", "-std=c++17", "-O3", "-fno-trapping-math", "-shared", "-fPIC",
-         f"-I{_FOLDER.parent}", _FOLDER / "float16_test_lib.cc", "-o", path],
+        [
+            "c++",
+            "-std=c++17",
+            "-O3",
+            "-fno-trapping-math",
+            "-shared",
+            "-fPIC",
+            f"-I{_FOLDER.parent}",
+            _FOLDER / "float16_test_lib.cc",
+            "-o",
+            path,
+        ],
         check=True,
     )
     return ctypes.CDLL(path)
@@ -87,7 +97,7 @@ class Float16Test(parameterized.TestCase):
 
   @parameterized.product(dtype=("float16", "bfloat16"), flush=(False, True))
   def test_from_double_rounds_once(self, dtype, flush):
-    values = _ALL_16_BITS[:2**15].view(jnp.dtype(dtype))
+    values = _ALL_16_BITS[: 2**15].view(jnp.dtype(dtype))
     smallest = jnp.finfo(dtype).tiny if dtype == "bfloat16" else 0
     values = values[np.isfinite(values) & (values >= smallest)]
     below, above = values[:-1], values[1:]

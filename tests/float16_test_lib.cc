@@ -27,19 +27,19 @@ class ScopedFlush {
 }  // namespace
 
 // noinline, so that no arithmetic moves out of the scope that flushes.
-#define DEFINE_CONVERSION(name, From, To)                                   \
-  XLA_FFI_OPS_CPU_KERNEL [[gnu::noinline]] void Convert##name(              \
-      const From* from, To* to, int64_t n) {                                \
-    for (int64_t i = 0; i < n; ++i) to[i] = from[i];                        \
-  }                                                                         \
-  extern "C" void name(const From* from, To* to, int64_t n, bool flush) {   \
-    if (flush) {                                                            \
-      const ScopedFlush scope;                                              \
-      Convert##name(from, to, n);                                           \
-    } else {                                                                \
-      Convert##name(from, to, n);                                           \
-    }                                                                       \
-  }                                                                         \
+#define DEFINE_CONVERSION(name, From, To)                                 \
+  XLA_FFI_OPS_CPU_KERNEL [[gnu::noinline]] void Convert##name(            \
+      const From* from, To* to, int64_t n) {                              \
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i];                      \
+  }                                                                       \
+  extern "C" void name(const From* from, To* to, int64_t n, bool flush) { \
+    if (flush) {                                                          \
+      const ScopedFlush scope;                                            \
+      Convert##name(from, to, n);                                         \
+    } else {                                                              \
+      Convert##name(from, to, n);                                         \
+    }                                                                     \
+  }                                                                       \
   static_assert(true, "a semicolon follows")
 
 namespace xla_ffi_ops {

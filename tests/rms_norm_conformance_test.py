@@ -8,7 +8,9 @@ from jax_ffi_ops.kit import testing
 
 
 class ScaledTest(testing.ConformanceTest):
-  case = testing.Case(rms_norm, [testing.Operand((16,)), testing.Operand((16,))])
+  case = testing.Case(
+      rms_norm, [testing.Operand((16,)), testing.Operand((16,))]
+  )
 
 
 class UnscaledTest(testing.ConformanceTest):

@@ -51,10 +51,14 @@ def digest(rows, cols):
 
 def _digest_with_threads(threads):
   env = os.environ | {
-      "NPROC": str(threads), "PYTHONPATH": os.pathsep.join(sys.path)
+      "NPROC": str(threads),
+      "PYTHONPATH": os.pathsep.join(sys.path),
   }
   result = subprocess.run(
-      [sys.executable, "-c", _PROGRAM], env=env, check=True, text=True,
+      [sys.executable, "-c", _PROGRAM],
+      env=env,
+      check=True,
+      text=True,
       stdout=subprocess.PIPE,
   )
   digest_of_child, count = result.stdout.split()

@@ -109,9 +109,7 @@ class RmsNormSpecialValuesTest(parameterized.TestCase):
     oracle.forward(x, eps=0).check(rms_norm(x, eps=0))
     self.assertTrue(np.all(rms_norm(x, eps=0)))
     dx = jax.grad(lambda x: rms_norm(x, eps=1e6).astype("float32").sum())
-    _assert_equal(
-        jax.jit(dx)(x), _array((1e-3, 1e-3, 1e-3), "float16")
-    )
+    _assert_equal(jax.jit(dx)(x), _array((1e-3, 1e-3, 1e-3), "float16"))
 
   @parameterized.parameters(1.0, 3.0)
   def test_result_subnormal_in_float16(self, scale):

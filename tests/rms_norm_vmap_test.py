@@ -82,9 +82,9 @@ class RmsNormVmapTest(parameterized.TestCase):
   @parameterized.parameters(*_batchings(2))
   def test_nested_around_gradient_without_scale(self, *batchings):
     x, dy = (normal((2, 3, 4, 5), "float32", seed) for seed in range(2))
-    (dx,) = _nested(
-        lambda x, dy: jax.vjp(rms_norm, x)[1](dy), batchings
-    )(*map(_operand, (x, dy), batchings))
+    (dx,) = _nested(lambda x, dy: jax.vjp(rms_norm, x)[1](dy), batchings)(
+        *map(_operand, (x, dy), batchings)
+    )
     x, dy = map(_kept, (x, dy), batchings)
     self.check_gradient((dx, None), x, None, dy, summed=())
 
@@ -105,9 +105,7 @@ class RmsNormVmapTest(parameterized.TestCase):
     self.check_gradient(actual, x, scale[:, None], dy, summed=(1,))
 
   # From 64 examples on, the rows of one are not split any more.
-  @parameterized.product(
-      examples=(0, 1, 3, 64, 100), rows=(0, 1, 8, 17, 1000)
-  )
+  @parameterized.product(examples=(0, 1, 3, 64, 100), rows=(0, 1, 8, 17, 1000))
   def test_scale_gradient_per_example(self, examples, rows):
     shape = (examples, rows, 3)
     x, dy = (normal(shape, "float32", seed) for seed in range(2))

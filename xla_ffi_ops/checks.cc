@@ -33,8 +33,8 @@ std::string ToString(Shape shape) {
 void Checks::Fail(const char* name, const std::string& expected,
                   const std::string& got) {
   if (!ok()) return;
-  error_ = xla::ffi::Error::InvalidArgument(
-      name + (" must " + expected) + ", got " + got);
+  error_ = xla::ffi::Error::InvalidArgument(name + (" must " + expected) +
+                                            ", got " + got);
 }
 
 void Checks::CheckDType(const char* name, const xla::ffi::AnyBuffer& buffer,
@@ -69,8 +69,8 @@ void Checks::Broadcast(const char* name, const xla::ffi::AnyBuffer& buffer,
                        Shape own, bool shared) {
   if (own.size() == 0) return;
   if (loops_.empty()) loops_.assign(own.size(), 1);
-  bool holds = shared ? own.size() <= loops_.size()
-                      : own.size() == loops_.size();
+  bool holds =
+      shared ? own.size() <= loops_.size() : own.size() == loops_.size();
   for (size_t d = 0; holds && d < own.size(); ++d) {
     holds = own[d] == loops_[d] || own[d] == 1 || loops_[d] == 1;
   }
@@ -91,8 +91,7 @@ void Checks::Operand(const char* name, const xla::ffi::AnyBuffer& buffer,
 }
 
 bool Checks::SharedOperand(const char* name, const xla::ffi::AnyBuffer& buffer,
-                           DTypeSet expected,
-                           std::initializer_list<Dim*> core,
+                           DTypeSet expected, std::initializer_list<Dim*> core,
                            int64_t loop_rank) {
   CheckDType(name, buffer, expected);
   const Shape own = CheckCore(name, buffer, core);

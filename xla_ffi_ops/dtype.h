@@ -74,8 +74,8 @@ struct DTypes {
   }
 };
 
-using FloatDTypes = DTypes<xla::ffi::F16, xla::ffi::BF16, xla::ffi::F32,
-                           xla::ffi::F64>;
+using FloatDTypes =
+    DTypes<xla::ffi::F16, xla::ffi::BF16, xla::ffi::F32, xla::ffi::F64>;
 
 // The dtype of sums over values of the floating-point `dtype`; Accumulator in
 // float16.h is its C++ type.

@@ -58,40 +58,40 @@ XLA_FFI_Error* Named(const char* op, const XLA_FFI_Api* api,
 // https://docs.jax.dev/en/latest/ffi.html. It returns a Status, an ffi::Error
 // or an ffi::Future; an exception is an error. Every message that JAX shows
 // begins with "<name>: ".
-#define XLA_FFI_OPS_DEFINE_HANDLER(name, impl, ...)                         \
-  XLA_FFI_OPS_DEFINE_SYMBOL_(name##_cpu, #name, impl,                       \
-                             ::xla_ffi_ops::CpuContext, {}, __VA_ARGS__)    \
-  XLA_FFI_OPS_DEFINE_CUDA_SYMBOL_(name##_cuda, #name, impl, __VA_ARGS__)    \
+#define XLA_FFI_OPS_DEFINE_HANDLER(name, impl, ...)                      \
+  XLA_FFI_OPS_DEFINE_SYMBOL_(name##_cpu, #name, impl,                    \
+                             ::xla_ffi_ops::CpuContext, {}, __VA_ARGS__) \
+  XLA_FFI_OPS_DEFINE_CUDA_SYMBOL_(name##_cuda, #name, impl, __VA_ARGS__) \
   static_assert(true, "a semicolon follows")
 
 #ifdef XLA_FFI_OPS_CUDA
-#define XLA_FFI_OPS_DEFINE_CUDA_SYMBOL_(symbol, op, impl, ...)         \
-  XLA_FFI_OPS_DEFINE_SYMBOL_(                                          \
-      symbol, op, impl, ::xla_ffi_ops::Cuda,                           \
-      {::xla::ffi::Traits::kCmdBufferCompatible}, __VA_ARGS__)
+#define XLA_FFI_OPS_DEFINE_CUDA_SYMBOL_(symbol, op, impl, ...)           \
+  XLA_FFI_OPS_DEFINE_SYMBOL_(symbol, op, impl, ::xla_ffi_ops::Cuda,      \
+                             {::xla::ffi::Traits::kCmdBufferCompatible}, \
+                             __VA_ARGS__)
 #else
 #define XLA_FFI_OPS_DEFINE_CUDA_SYMBOL_(...)
 #endif
 
-#define XLA_FFI_OPS_DEFINE_SYMBOL_(symbol, op, impl, Device, traits, ...)    \
-  extern "C" XLA_FFI_Error* symbol(XLA_FFI_CallFrame* frame) {               \
-    static const auto* const handler =                                       \
-        ::xla::ffi::Ffi::Bind()                                              \
-            .Ctx<Device>() __VA_ARGS__                                       \
-            .To(                                                             \
-                [](auto&&... args) {                                         \
-                  using ::xla_ffi_ops::Status;                               \
-                  return ::xla_ffi_ops::internal::Named(                     \
-                      op, ::xla_ffi_ops::internal::Try<Status>([&] {         \
-                        return impl(std::forward<decltype(args)>(args)...);  \
-                      }));                                                   \
-                },                                                           \
-                traits)                                                      \
-            .release();                                                      \
-    ::xla_ffi_ops::internal::Acquire();                                      \
-    XLA_FFI_Error* const error = handler->Call(frame);                       \
-    ::xla_ffi_ops::internal::Release();                                      \
-    return ::xla_ffi_ops::internal::Named(op, frame->api, error);            \
+#define XLA_FFI_OPS_DEFINE_SYMBOL_(symbol, op, impl, Device, traits, ...)   \
+  extern "C" XLA_FFI_Error* symbol(XLA_FFI_CallFrame* frame) {              \
+    static const auto* const handler =                                      \
+        ::xla::ffi::Ffi::Bind()                                             \
+            .Ctx<Device>() __VA_ARGS__                                      \
+            .To(                                                            \
+                [](auto&&... args) {                                        \
+                  using ::xla_ffi_ops::Status;                              \
+                  return ::xla_ffi_ops::internal::Named(                    \
+                      op, ::xla_ffi_ops::internal::Try<Status>([&] {        \
+                        return impl(std::forward<decltype(args)>(args)...); \
+                      }));                                                  \
+                },                                                          \
+                traits)                                                     \
+            .release();                                                     \
+    ::xla_ffi_ops::internal::Acquire();                                     \
+    XLA_FFI_Error* const error = handler->Call(frame);                      \
+    ::xla_ffi_ops::internal::Release();                                     \
+    return ::xla_ffi_ops::internal::Named(op, frame->api, error);           \
   }
 
 namespace xla::ffi {

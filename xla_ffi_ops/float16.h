@@ -42,8 +42,7 @@ class Float16 {
  public:
   Float16() = default;
   explicit Float16(float value) : bits_(Round(value)) {}
-  explicit Float16(double value)
-      : Float16(internal::RoundToOdd(value)) {}
+  explicit Float16(double value) : Float16(internal::RoundToOdd(value)) {}
 
   // Assigning a float, not a Float16, is what compilers vectorize.
   Float16& operator=(float value) {
@@ -63,9 +62,8 @@ class Float16 {
         static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f;
     const uint32_t rebias = magnitude >= 0x7c00u ? 224u << 23 : 112u << 23;
     const uint32_t normal = (magnitude << 13) + rebias;
-    const uint32_t result = magnitude < 0x0400u
-                                ? internal::BitCast<uint32_t>(subnormal)
-                                : normal;
+    const uint32_t result =
+        magnitude < 0x0400u ? internal::BitCast<uint32_t>(subnormal) : normal;
     return internal::BitCast<float>(
         result | (static_cast<uint32_t>(bits_ & 0x8000u) << 16));
   }
@@ -96,8 +94,7 @@ class BFloat16 {
  public:
   BFloat16() = default;
   explicit BFloat16(float value) : bits_(Round(value)) {}
-  explicit BFloat16(double value)
-      : BFloat16(internal::RoundToOdd(value)) {}
+  explicit BFloat16(double value) : BFloat16(internal::RoundToOdd(value)) {}
 
   BFloat16& operator=(float value) {
     bits_ = Round(value);

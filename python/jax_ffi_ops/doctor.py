@@ -26,10 +26,12 @@ _SYMBOL = re.compile(rb"\0([A-Za-z]\w*)_(cpu|cuda)(?=\0)")
 def _handlers(path: pathlib.Path) -> list[tuple[str, str]]:
   """Returns target and platform of the handlers that a library exports."""
   found = _SYMBOL.findall(path.read_bytes())
-  return sorted({
-      (name.decode().removesuffix("_instantiate"), device.decode())
-      for name, device in found
-  })
+  return sorted(
+      {
+          (name.decode().removesuffix("_instantiate"), device.decode())
+          for name, device in found
+      }
+  )
 
 
 def _problem(target: str, device_kind: str) -> str:
@@ -102,7 +104,9 @@ def main() -> int:
   )
   lines = [line for path in paths for line in _report(path)]
   if not lines:
-    lines = [(False, f"No shared object beside {__file__}: build it with Bazel")]
+    lines = [
+        (False, f"No shared object beside {__file__}: build it with Bazel")
+    ]
   for _, line in lines:
     print(line)
   well = all(good for good, _ in lines)

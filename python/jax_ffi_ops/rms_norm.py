@@ -52,9 +52,7 @@ def _result_dtypes(x, *_, **__):
 
 
 _COMMON = dict(
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("librms_norm_ext.so")
-    ),
+    library=kit.Library(pathlib.Path(__file__).with_name("librms_norm_ext.so")),
     results=_result_dtypes,
     residuals=1,
     attributes={"eps": kit.Attribute(np.float64, minimum=0)},

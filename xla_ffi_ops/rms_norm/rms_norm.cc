@@ -69,17 +69,17 @@ template <int kRows, typename T, typename Scale>
 }  // namespace
 
 template <typename T, typename Scale>
-XLA_FFI_OPS_CPU_KERNEL void RmsNormForward(
-    Cpu, int64_t begin, int64_t end, int64_t cols, Accumulator<T> eps,
-    Rows<const T> x, Scale scale, T* y, Accumulator<T>* rstd) {
+XLA_FFI_OPS_CPU_KERNEL void RmsNormForward(Cpu, int64_t begin, int64_t end,
+                                           int64_t cols, Accumulator<T> eps,
+                                           Rows<const T> x, Scale scale, T* y,
+                                           Accumulator<T>* rstd) {
   using Acc = Accumulator<T>;
   for (int64_t row = begin; row < end; ++row) {
     const T* x_row = x[row];
     const auto scale_row = scale[row];
     T* y_row = y + row * cols;
-    const Acc sum = BlockedSum<Acc>(cols, [=](int64_t j) {
-      return Acc{x_row[j]} * Acc{x_row[j]};
-    });
+    const Acc sum = BlockedSum<Acc>(
+        cols, [=](int64_t j) { return Acc{x_row[j]} * Acc{x_row[j]}; });
     const Acc r = 1 / std::sqrt(sum / static_cast<Acc>(cols) + eps);
     rstd[row] = r;
 #pragma omp simd
@@ -90,10 +90,12 @@ XLA_FFI_OPS_CPU_KERNEL void RmsNormForward(
 }
 
 template <typename T, typename Scale>
-XLA_FFI_OPS_CPU_KERNEL void RmsNormBackward(
-    Cpu, int64_t begin, int64_t end, int64_t cols, Rows<const T> x,
-    Scale scale, Rows<const Accumulator<T>> rstd, Rows<const T> dy, T* dx,
-    RmsNormSum<T, Scale>* dscale) {
+XLA_FFI_OPS_CPU_KERNEL void RmsNormBackward(Cpu, int64_t begin, int64_t end,
+                                            int64_t cols, Rows<const T> x,
+                                            Scale scale,
+                                            Rows<const Accumulator<T>> rstd,
+                                            Rows<const T> dy, T* dx,
+                                            RmsNormSum<T, Scale>* dscale) {
   if (dscale != nullptr) std::fill_n(dscale, cols, 0);
   constexpr int kRows = 4;
   int64_t row = begin;
@@ -105,19 +107,19 @@ XLA_FFI_OPS_CPU_KERNEL void RmsNormBackward(
   }
 }
 
-#define INSTANTIATE(T, ...)                                                   \
-  template void RmsNormForward<T, __VA_ARGS__>(                               \
-      Cpu, int64_t, int64_t, int64_t, Accumulator<T>, Rows<const T>,          \
-      __VA_ARGS__, T*, Accumulator<T>*);                                      \
-  template void RmsNormBackward<T, __VA_ARGS__>(                              \
-      Cpu, int64_t, int64_t, int64_t, Rows<const T>, __VA_ARGS__,             \
-      Rows<const Accumulator<T>>, Rows<const T>, T*,                          \
+#define INSTANTIATE(T, ...)                                          \
+  template void RmsNormForward<T, __VA_ARGS__>(                      \
+      Cpu, int64_t, int64_t, int64_t, Accumulator<T>, Rows<const T>, \
+      __VA_ARGS__, T*, Accumulator<T>*);                             \
+  template void RmsNormBackward<T, __VA_ARGS__>(                     \
+      Cpu, int64_t, int64_t, int64_t, Rows<const T>, __VA_ARGS__,    \
+      Rows<const Accumulator<T>>, Rows<const T>, T*,                 \
       RmsNormSum<T, __VA_ARGS__>*)
-#define INSTANTIATE_SCALES(T)              \
-  INSTANTIATE(T, Ones);                    \
-  INSTANTIATE(T, Rows<const Float16>);     \
-  INSTANTIATE(T, Rows<const BFloat16>);    \
-  INSTANTIATE(T, Rows<const float>);       \
+#define INSTANTIATE_SCALES(T)           \
+  INSTANTIATE(T, Ones);                 \
+  INSTANTIATE(T, Rows<const Float16>);  \
+  INSTANTIATE(T, Rows<const BFloat16>); \
+  INSTANTIATE(T, Rows<const float>);    \
   INSTANTIATE(T, Rows<const double>)
 
 INSTANTIATE_SCALES(Float16);

@@ -24,8 +24,7 @@ namespace xla_ffi_ops {
 
 // What a row of `Scale` (Rows<const S> or Ones) and x of type T multiply to.
 template <typename T, typename Scale>
-using RmsNormSum = decltype(Accumulator<T>{} *
-                            (Scale{}[0][0] * float{}));
+using RmsNormSum = decltype(Accumulator<T>{} * (Scale{}[0][0] * float{}));
 
 // Rows [begin, end) of y and rstd. T is Float16, BFloat16, float or double;
 // Scale is Ones or Rows<const S> with S one of these four.

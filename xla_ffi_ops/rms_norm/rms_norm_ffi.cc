@@ -37,8 +37,8 @@ Status DispatchScale(const std::optional<Buffer>& scale, Dim d, RowMap map,
 }
 
 template <typename Device>
-Status Forward(Device device, double eps, Buffer x,
-               std::optional<Buffer> scale, Result y, Result rstd) {
+Status Forward(Device device, double eps, Buffer x, std::optional<Buffer> scale,
+               Result y, Result rstd) {
   Dim d = kUnknownDim;
   Checks checks;
   CheckEps(checks, eps);
@@ -84,8 +84,8 @@ Status Backward(Device device, double eps, int64_t batch_rank, Buffer x,
   }
   if (!checks.ok()) return checks.error();
   const bool shared =
-      scale && checks.SharedOperand("scale", *scale, FloatDTypes(), {&d},
-                                    batch_rank);
+      scale &&
+      checks.SharedOperand("scale", *scale, FloatDTypes(), {&d}, batch_rank);
   const RowMap x_map = checks.Map("x", x, 1);
   const RowMap scale_map = scale ? checks.Map("scale", *scale, 1) : RowMap();
   const RowMap rstd_map = checks.Map("rstd", rstd, 0);
@@ -94,8 +94,7 @@ Status Backward(Device device, double eps, int64_t batch_rank, Buffer x,
       shared ? batch_rank : static_cast<int64_t>(checks.loops().size());
   checks.Result("dx", *dx, x.element_type(), {&d});
   if (scale) {
-    checks.Result("dscale", **dscale, scale->element_type(), {&d},
-                  dscale_rank);
+    checks.Result("dscale", **dscale, scale->element_type(), {&d}, dscale_rank);
   }
   if (!checks.ok()) return checks.error();
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-import jax.extend.core
 from jax._src import dispatch
 from jax._src import sharding_impls
 from jax._src.interpreters import mlir
+import jax.extend.core
 import numpy as np
 
 

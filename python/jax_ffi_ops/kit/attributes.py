@@ -103,7 +103,9 @@ class Value:
 
   def __init__(self, value: str | np.generic | np.ndarray):
     self.value = value
-    key = value if isinstance(value, str) else (value.dtype.str, value.tobytes())
+    key = (
+        value if isinstance(value, str) else (value.dtype.str, value.tobytes())
+    )
     self._key = (type(value), key)
 
   def __eq__(self, other):
@@ -122,7 +124,9 @@ def schema(op: str, declared: Mapping[str, Any] | None) -> dict[str, Attribute]:
   attributes = {}
   for name, kind in (declared or {}).items():
     try:
-      attributes[name] = kind if isinstance(kind, Attribute) else Attribute(kind)
+      attributes[name] = (
+          kind if isinstance(kind, Attribute) else Attribute(kind)
+      )
     except TypeError as error:
       raise TypeError(f"{op}: {name}: {error}") from error
   return attributes

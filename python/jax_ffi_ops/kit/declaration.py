@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit import looping
-from jax_ffi_ops.kit.attributes import Attribute, Value
+from jax_ffi_ops.kit.attributes import Attribute
+from jax_ffi_ops.kit.attributes import Value
 from jax_ffi_ops.kit.signature import Signature
 
 
@@ -99,9 +100,14 @@ class Declaration:
 
   def _checked_reference(self, dtypes, attributes, *operands):
     # Like a function of JAX, whatever the caller allows in his own code.
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+    with (
+        jax.numpy_dtype_promotion("standard"),
+        jax.numpy_rank_promotion("allow"),
+    ):
       results = self.reference(*operands, **plain(attributes))
-    results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
+    results = (
+        tuple(results) if isinstance(results, (tuple, list)) else (results,)
+    )
     shapes = self.signature.core_shapes(
         self.signature.results, [x.shape for x in operands]
     )

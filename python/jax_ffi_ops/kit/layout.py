@@ -46,7 +46,9 @@ class Layout:
     """
     split = {}
     used = set()
-    for axes, shape, spec in zip((*self.operands, *self.results), shapes, specs):
+    for axes, shape, spec in zip(
+        (*self.operands, *self.results), shapes, specs
+    ):
       for size, d, names in zip(shape, axes, tuple(spec)):
         names = _names(names)
         shards = 1

@@ -58,7 +58,9 @@ class Library:
     stages = {p: handlers for p, handlers in stages.items() if handlers}
     if required and not stages:
       raise ImportError(f"{self.path!r} has no FFI handler {target!r}.")
-    for handler in (h for handlers in stages.values() for h in handlers.values()):
+    for handler in (
+        h for handlers in stages.values() for h in handlers.values()
+    ):
       self._check_api(target, handler)
     if any("instantiate" in handlers for handlers in stages.values()):
       self._waiting[target] = stages

@@ -27,10 +27,12 @@ def loop(
 
   def looped(*operands):
     # A dimension of 1 that is broadcast is dropped: vmap then copies nothing.
-    return jax.vmap(inner, axes)(*(
-        operand if axis == 0 or not dims else jnp.squeeze(operand, 0)
-        for operand, axis, dims in zip(operands, axes, loops, strict=True)
-    ))
+    return jax.vmap(inner, axes)(
+        *(
+            operand if axis == 0 or not dims else jnp.squeeze(operand, 0)
+            for operand, axis, dims in zip(operands, axes, loops, strict=True)
+        )
+    )
 
   return looped
 

@@ -59,8 +59,11 @@ class _Operands(ctypes.Structure):  # of args, rets and attrs
 
 
 class _Attributes(ctypes.Structure):
-  _fields_ = (*_Operands._fields_[:4], ("names", ctypes.c_void_p),
-              ("values", ctypes.c_void_p))
+  _fields_ = (
+      *_Operands._fields_[:4],
+      ("names", ctypes.c_void_p),
+      ("values", ctypes.c_void_p),
+  )
 
 
 class _CallFrame(ctypes.Structure):

@@ -16,9 +16,7 @@ from jax_ffi_ops.kit.declaration import Declaration
 from jax_ffi_ops.kit.library import Library
 from jax_ffi_ops.kit.signature import Signature
 
-FLOATING = tuple(
-    map(jnp.dtype, ("float16", "bfloat16", "float32", "float64"))
-)
+FLOATING = tuple(map(jnp.dtype, ("float16", "bfloat16", "float32", "float64")))
 
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
 

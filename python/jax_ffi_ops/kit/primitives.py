@@ -56,9 +56,7 @@ class Primitives:
         op.forward_target,
         op.forward_platforms,
     )
-    lowering.register(
-        self._tangent_p, self._tangent_layout, self._push_forward
-    )
+    lowering.register(self._tangent_p, self._tangent_layout, self._push_forward)
     lowering.register(
         self._backward_p,
         self._backward_layout,
@@ -166,9 +164,7 @@ class Primitives:
 
     cotangents = [ad.instantiate_zeros(c) for c in cotangents]
     gradients = [None] * len(primals)
-    computed = rows.pull_back(
-        self.op, backward, primals, residuals, cotangents
-    )
+    computed = rows.pull_back(self.op, backward, primals, residuals, cotangents)
     for index, g in zip(self.op.differentiable(primals), computed):
       gradients[index] = sharding.like(g, primals[index])
     chosen = [g for g, a in zip(gradients, active) if a]

@@ -115,7 +115,9 @@ def backward_by_reference(
       primals[index] = x
     for index, x in enumerate(primals):
       if call.shared[index]:
-        primals[index] = jnp.expand_dims(x, range(batch_rank, batch_rank + rows))
+        primals[index] = jnp.expand_dims(
+            x, range(batch_rank, batch_rank + rows)
+        )
     return reference(op, primals, attributes)
 
   _, vjp = jax.vjp(
@@ -126,10 +128,12 @@ def backward_by_reference(
       ),
   )
   first = count + op.residuals
-  return vjp(tuple(
-      jnp.broadcast_to(x, (*call.leading, *core))
-      for x, core in zip(cotangents, call.core_shapes[first:], strict=True)
-  ))
+  return vjp(
+      tuple(
+          jnp.broadcast_to(x, (*call.leading, *core))
+          for x, core in zip(cotangents, call.core_shapes[first:], strict=True)
+      )
+  )
 
 
 def _shared_prefix(own, full):

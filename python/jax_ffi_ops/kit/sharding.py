@@ -7,10 +7,12 @@ from typing import Any
 import jax
 from jax.experimental.custom_partitioning import custom_partitioning
 from jax.experimental.xla_metadata import set_xla_metadata
-from jax.sharding import AxisType, NamedSharding
+from jax.sharding import AxisType
+from jax.sharding import NamedSharding
 
 from jax_ffi_ops.kit import _jax
-from jax_ffi_ops.kit.layout import Layout, spec
+from jax_ffi_ops.kit.layout import Layout
+from jax_ffi_ops.kit.layout import spec
 
 _Call = Callable[..., Sequence[jax.Array]]
 

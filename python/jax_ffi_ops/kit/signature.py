@@ -96,9 +96,7 @@ class Signature:
         )
       if own:
         first, expected = loops = loops or (name, own)
-        require(
-            own == expected, f"have the leading axes {expected} of {first}"
-        )
+        require(own == expected, f"have the leading axes {expected} of {first}")
 
 
 def _parse_operands(text):
