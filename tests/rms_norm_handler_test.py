@@ -9,7 +9,7 @@ import numpy as np
 from ffi_calls import Buffer
 from ffi_calls import Call
 from ffi_calls import near_shapes
-import jax_ffi_ops as _  # noqa: F401: it registers the targets.
+import jax_ffi_ops as _  # noqa: F401
 
 jax.config.update("jax_enable_x64", True)
 

@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import jax
 import numpy as np
 
-import jax_ffi_ops as _  # noqa: F401: it registers the targets.
+import jax_ffi_ops as _  # noqa: F401
 import rms_norm_oracle as oracle
 from rms_norm_oracle import normal
 
