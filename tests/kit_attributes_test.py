@@ -120,7 +120,9 @@ class KitAttributesTest(parameterized.TestCase):
   def test_names(self):
     schema = attributes.schema("op", {"a": np.int32, "b": str})
     for values in ({}, {"a": 1}, {"a": 1, "b": "", "c": 1}):
-      with self.assertRaisesRegex(TypeError, r"op: expected .*\['a', 'b'\], got"):
+      with self.assertRaisesRegex(
+          TypeError, r"op: expected .*\['a', 'b'\], got"
+      ):
         attributes.convert("op", schema, values)
 
 

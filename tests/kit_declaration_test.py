@@ -130,7 +130,9 @@ class KitDeclarationTest(parameterized.TestCase):
   )
   def test_reference_that_does_not_fit(self, reference, message):
     op = _declare("test_op", reference=reference)
-    with self.assertRaisesRegex(TypeError, "test_op: the reference.*" + message):
+    with self.assertRaisesRegex(
+        TypeError, "test_op: the reference.*" + message
+    ):
       _lower_derivative(op)
 
   def test_without_reference(self):

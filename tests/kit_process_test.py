@@ -15,13 +15,13 @@ import jax
 from jax import export
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-import kit_process_worker as worker
 import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
 from jax_ffi_ops.kit.op import find
 from jax_ffi_ops.kit.testing import devices
+import kit_process_worker as worker
 
 _SCALED = find("xla_ffi_ops_rms_norm")
 _UNSCALED = find("xla_ffi_ops_rms_norm_unscaled")
@@ -56,9 +56,7 @@ class KitProcessTest(parameterized.TestCase):
     self.wait(*(_start("distributed", address, i) for i in range(2)))
 
   def test_exported_programs_in_another_process(self):
-    folder = pathlib.Path(
-        self.enter_context(tempfile.TemporaryDirectory())
-    )
+    folder = pathlib.Path(self.enter_context(tempfile.TemporaryDirectory()))
     x, scale, _ = arrays = worker.operands()
     checks = kit.export_checks(_SCALED, _UNSCALED)
     (rows,) = export.symbolic_shape("rows")

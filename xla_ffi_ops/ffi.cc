@@ -29,9 +29,13 @@ Status Named(const char* op, Status status) {
   return named;
 }
 
-XLA_FFI_Error* Named(const char* op, const XLA_FFI_Api* api,
-                     XLA_FFI_Error* error) {
+XLA_FFI_Error* Call(const char* op, const ffi::Ffi& handler,
+                    XLA_FFI_CallFrame* frame) {
+  Acquire();
+  XLA_FFI_Error* const error = handler.Call(frame);
+  Release();
   if (error == nullptr) return nullptr;
+  const XLA_FFI_Api* const api = frame->api;
   const std::string message = ffi::internal::GetErrorMessage(api, error);
   const std::string prefix = op + std::string(": ");
   if (message.compare(0, prefix.size(), prefix) == 0) return error;

@@ -15,6 +15,7 @@
 #include "xla_ffi_ops/dtype.h"
 #include "xla_ffi_ops/float16.h"
 #include "xla_ffi_ops/parallel.h"
+#include "xla_ffi_ops/parallel_loop.h"
 #include "xla_ffi_ops/rows.h"
 #include "xla_ffi_ops/sum_rows.h"
 
@@ -33,10 +34,10 @@ namespace internal {
 // `status` with the op's name before the message of its error.
 Status Named(const char* op, Status status);
 
-// The same for an error of XLA's own decoding: a wrong number of operands, an
-// attribute of the wrong type.
-XLA_FFI_Error* Named(const char* op, const XLA_FFI_Api* api,
-                     XLA_FFI_Error* error);
+// Calls `handler`, and names the errors that XLA's headers find before they get
+// to the function: a wrong number of operands, an attribute of a wrong type.
+XLA_FFI_Error* Call(const char* op, const ffi::Ffi& handler,
+                    XLA_FFI_CallFrame* frame);
 
 }  // namespace internal
 }  // namespace xla_ffi_ops
@@ -56,8 +57,8 @@ XLA_FFI_Error* Named(const char* op, const XLA_FFI_Api* api,
 //
 // The function gets a CpuContext or a Cuda, and then what the binding decodes:
 // https://docs.jax.dev/en/latest/ffi.html. It returns a Status, an ffi::Error
-// or an ffi::Future; an exception is an error. Every message that JAX shows
-// begins with "<name>: ".
+// or an ffi::Future; an exception is an error. Every error's message begins
+// with "<name>: ".
 #define XLA_FFI_OPS_DEFINE_HANDLER(name, impl, ...)                      \
   XLA_FFI_OPS_DEFINE_SYMBOL_(name##_cpu, #name, impl,                    \
                              ::xla_ffi_ops::CpuContext, {}, __VA_ARGS__) \
@@ -88,10 +89,7 @@ XLA_FFI_Error* Named(const char* op, const XLA_FFI_Api* api,
                 },                                                          \
                 traits)                                                     \
             .release();                                                     \
-    ::xla_ffi_ops::internal::Acquire();                                     \
-    XLA_FFI_Error* const error = handler->Call(frame);                      \
-    ::xla_ffi_ops::internal::Release();                                     \
-    return ::xla_ffi_ops::internal::Named(op, frame->api, error);           \
+    return ::xla_ffi_ops::internal::Call(op, *handler, frame);              \
   }
 
 namespace xla::ffi {

@@ -11,6 +11,7 @@
 #include "xla/ffi/api/ffi.h"
 #include "xla_ffi_ops/device.h"
 #include "xla_ffi_ops/parallel.h"
+#include "xla_ffi_ops/parallel_loop.h"
 
 namespace xla_ffi_ops {
 

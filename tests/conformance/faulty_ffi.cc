@@ -62,8 +62,7 @@ Status Backward(CpuContext, int64_t batch_rank, Buffer x, Buffer w, Buffer dy,
   Checks checks;
   checks.Operand("x", x, ffi::F32, {&n});
   checks.Operand("dy", dy, ffi::F32, {&n});
-  const bool shared =
-      checks.SharedOperand("w", w, ffi::F32, {&n}, batch_rank);
+  const bool shared = checks.SharedOperand("w", w, ffi::F32, {&n}, batch_rank);
   const RowMap x_map = checks.Map("x", x, 1);
   const RowMap w_map = checks.Map("w", w, 1);
   const RowMap dy_map = checks.Map("dy", dy, 1);
@@ -95,18 +94,18 @@ Status Backward(CpuContext, int64_t batch_rank, Buffer x, Buffer w, Buffer dy,
 
 }  // namespace
 
-#define DEFINE_OP(name, fault)                                          \
-  XLA_FFI_OPS_DEFINE_HANDLER(name##_fwd, Forward<fault>,                \
-                             .Arg<Buffer>()        /* x */              \
-                                 .Arg<Buffer>()    /* w */              \
-                                 .Ret<Buffer>());  /* y */              \
-  XLA_FFI_OPS_DEFINE_HANDLER(name##_bwd, Backward<fault>,               \
-                             .Attr<int64_t>("batch_rank")               \
-                                 .Arg<Buffer>()   /* x */               \
-                                 .Arg<Buffer>()   /* w */               \
-                                 .Arg<Buffer>()   /* dy */              \
-                                 .Ret<Buffer>()   /* dx */              \
-                                 .Ret<Buffer>())  /* dw */
+#define DEFINE_OP(name, fault)                            \
+  XLA_FFI_OPS_DEFINE_HANDLER(name##_fwd, Forward<fault>,  \
+                             .Arg<Buffer>()       /* x */ \
+                                 .Arg<Buffer>()   /* w */ \
+                                 .Ret<Buffer>()); /* y */ \
+  XLA_FFI_OPS_DEFINE_HANDLER(name##_bwd, Backward<fault>, \
+                             .Attr<int64_t>("batch_rank") \
+                                 .Arg<Buffer>()  /* x */  \
+                                 .Arg<Buffer>()  /* w */  \
+                                 .Arg<Buffer>()  /* dy */ \
+                                 .Ret<Buffer>()  /* dx */ \
+                                 .Ret<Buffer>()) /* dw */
 
 DEFINE_OP(test_sound, kNone);
 DEFINE_OP(test_wrong_value, kWrongValue);

@@ -7,12 +7,12 @@ from unittest import mock
 
 import jax
 import jax.numpy as jnp
+from ops import library
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import layout
 from jax_ffi_ops.kit import lowering
 from jax_ffi_ops.kit.primitives import Primitives
-from ops import library
 
 
 @functools.cache

@@ -5,10 +5,11 @@ import unittest
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import faulty_ops
+from faulty_ops import declare
+from faulty_ops import declare_with
 import jax.numpy as jnp
 
-import faulty_ops
-from faulty_ops import declare, declare_with
 from jax_ffi_ops.kit import testing
 
 _NUMBERS = r"-?\d\S*, expected -?\d\S*; \d+ of \d+ elements are wrong"
@@ -28,7 +29,9 @@ def _failures(op, suite, *tests):
 class SoundTest(testing.ConformanceTest):
   """Without a fault, nothing of the below is said."""
 
-  case = testing.Case(declare("test_sound"), [testing.Operand((4,)), testing.Operand((4,))])
+  case = testing.Case(
+      declare("test_sound"), [testing.Operand((4,)), testing.Operand((4,))]
+  )
 
 
 class FaultyOpsTest(parameterized.TestCase):
@@ -83,7 +86,7 @@ class FaultyOpsTest(parameterized.TestCase):
       (
           "mixes_up_loops",
           testing.BatchingTest,
-          "test_nested",
+          "test_vmap_nested",
           r"under vmap with in_axes=\(.*\) inside vmap with in_axes=\(.*\): the"
           " result is off",
       ),
@@ -103,7 +106,7 @@ class FaultyOpsTest(parameterized.TestCase):
           "_forward_batch",
           faulty_ops.reversing,
           testing.BatchingTest,
-          "test_every_axis_of_each_operand",
+          "test_vmap_over_each_axis",
           r"under vmap with in_axes=\(0, None\): the result is off",
       ),
       (
@@ -111,7 +114,7 @@ class FaultyOpsTest(parameterized.TestCase):
           "_forward_batch",
           faulty_ops.copying,
           testing.BatchingTest,
-          "test_what_is_not_batched_is_not_copied",
+          "test_vmap_copies_nothing",
           r"under vmap with in_axes=\(0, None\): w was copied from 4 to 12"
           " elements",
       ),
@@ -120,7 +123,7 @@ class FaultyOpsTest(parameterized.TestCase):
           "_forward_batch",
           faulty_ops.looping,
           testing.BatchingTest,
-          "test_every_axis_of_each_operand",
+          "test_vmap_over_each_axis",
           r"under vmap with in_axes=\(0, None\): there is a loop over the batch",
       ),
       (
@@ -128,7 +131,7 @@ class FaultyOpsTest(parameterized.TestCase):
           "_backward_layout",
           faulty_ops.without_sums,
           testing.PartitioningTest,
-          "test_automatic",
+          "test_partitioned_automatically",
           r"under vjp and jit, Auto mesh \(a=4\), loops over \('a', None\): the"
           " gradient of w is off",
       ),
@@ -137,7 +140,7 @@ class FaultyOpsTest(parameterized.TestCase):
           "_forward_layout",
           faulty_ops.whole,
           testing.PartitioningTest,
-          "test_automatic",
+          "test_partitioned_automatically",
           r"under jit, Auto mesh \(a=4\), loops over \('a', None\): the result is"
           " split",
       ),

@@ -39,7 +39,7 @@ Status LogAddExp(CpuContext, ffi::AnyBuffer x, ffi::AnyBuffer y,
 }  // namespace
 
 XLA_FFI_OPS_DEFINE_HANDLER(test_logaddexp_fwd, LogAddExp,
-                           .Arg<ffi::AnyBuffer>()    // x
+                           .Arg<ffi::AnyBuffer>()        // x
                                .Arg<ffi::AnyBuffer>()    // y
                                .Ret<ffi::AnyBuffer>());  // z
 

@@ -2,11 +2,12 @@
 """The conformance suite passes for ops of many kinds."""
 
 from absl.testing import absltest
-
-from jax_ffi_ops.kit import testing
-from jax_ffi_ops.kit.testing import Case, Operand
 import jax.numpy as jnp
 import ops
+
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import Operand
 
 
 class LogAddExpTest(testing.ConformanceTest):
@@ -34,9 +35,7 @@ class MaxBFloat16Test(testing.ValuesTest, testing.DerivativesTest):
 
 
 class CumSumTest(testing.ConformanceTest):
-  case = Case(
-      ops.cumsum, [Operand((4,), "float64")], reference=jnp.cumsum
-  )
+  case = Case(ops.cumsum, [Operand((4,), "float64")], reference=jnp.cumsum)
 
 
 class PolynomialTest(testing.ConformanceTest):

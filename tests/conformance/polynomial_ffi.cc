@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of all kinds, ()->(): y = scale x^lowest sum_k coefficients[k] x^k,
-// negated, and 1 / (1 + y^2) for the form "bell".
+// Attributes of all kinds, ()->(): y = scale x^lowest sum_k coefficients[k]
+// x^k, negated, and 1 / (1 + y^2) for the form "bell".
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -39,14 +39,13 @@ Status Polynomial(CpuContext, ffi::Span<const double> coefficients,
 
 }  // namespace
 
-XLA_FFI_OPS_DEFINE_HANDLER(
-    test_polynomial_fwd, Polynomial,
-    .Attr<ffi::Span<const double>>("coefficients")
-        .Attr<std::string_view>("form")
-        .Attr<int32_t>("lowest")
-        .Attr<bool>("negated")
-        .Attr<float>("scale")
-        .Arg<ffi::AnyBuffer>()    // x
-        .Ret<ffi::AnyBuffer>());  // y
+XLA_FFI_OPS_DEFINE_HANDLER(test_polynomial_fwd, Polynomial,
+                           .Attr<ffi::Span<const double>>("coefficients")
+                               .Attr<std::string_view>("form")
+                               .Attr<int32_t>("lowest")
+                               .Attr<bool>("negated")
+                               .Attr<float>("scale")
+                               .Arg<ffi::AnyBuffer>()    // x
+                               .Ret<ffi::AnyBuffer>());  // y
 
 }  // namespace xla_ffi_ops

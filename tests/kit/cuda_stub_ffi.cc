@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A handler for both devices, compiled as in a CUDA build. Its kernels note how
 // they are called.
-#include "tests/kit/cuda_stub.h"
-
 #include <cstdint>
 #include <stdexcept>
 
+#include "tests/kit/cuda_stub.h"
 #include "xla_ffi_ops/ffi.h"
 
 namespace xla_ffi_ops {
@@ -32,6 +31,6 @@ Status Stub(Device device) {
 
 }  // namespace
 
-XLA_FFI_OPS_DEFINE_HANDLER(kit_test_stub, Stub, );
+XLA_FFI_OPS_DEFINE_HANDLER(kit_test_stub, Stub);
 
 }  // namespace xla_ffi_ops

@@ -26,7 +26,7 @@ Status Slow(CpuContext device) {
   });
 }
 
-XLA_FFI_OPS_DEFINE_HANDLER(kit_test_slow, Slow, );
+XLA_FFI_OPS_DEFINE_HANDLER(kit_test_slow, Slow);
 
 void TestCpu() {
   FakeXla xla(4);

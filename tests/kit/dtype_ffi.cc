@@ -35,10 +35,9 @@ Status Describe(Device, ffi::AnyBuffer x, Vector<ffi::U8> name,
   return ffi::Error::Success();
 }
 
-using Dispatched =
-    DTypes<ffi::PRED, ffi::S8, ffi::S16, ffi::S32, ffi::S64, ffi::U8, ffi::U16,
-           ffi::U32, ffi::U64, ffi::F16, ffi::BF16, ffi::F32, ffi::F64,
-           ffi::C64, ffi::C128>;
+using Dispatched = DTypes<ffi::PRED, ffi::S8, ffi::S16, ffi::S32, ffi::S64,
+                          ffi::U8, ffi::U16, ffi::U32, ffi::U64, ffi::F16,
+                          ffi::BF16, ffi::F32, ffi::F64, ffi::C64, ffi::C128>;
 
 // y = x + x in the C++ type of x, for the dtypes above.
 template <typename Device>
@@ -69,9 +68,9 @@ static_assert(std::is_same_v<NativeType<ffi::C64>, std::complex<float>>);
 }  // namespace
 
 XLA_FFI_OPS_DEFINE_HANDLER(kit_test_describe, Describe,
-                           .Arg<ffi::AnyBuffer>()               // x
-                               .Ret<ffi::Buffer<ffi::U8, 1>>()  // name
-                               .Ret<ffi::Buffer<ffi::S64, 1>>()  // sizes
+                           .Arg<ffi::AnyBuffer>()                 // x
+                               .Ret<ffi::Buffer<ffi::U8, 1>>()    // name
+                               .Ret<ffi::Buffer<ffi::S64, 1>>()   // sizes
                                .Ret<ffi::Buffer<ffi::U8, 1>>());  // bytes
 
 XLA_FFI_OPS_DEFINE_HANDLER(kit_test_twice, Twice,

@@ -3,11 +3,10 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import handlers
 import jax
 import jax.numpy as jnp
 import numpy as np
-
-import handlers
 
 jax.config.update("jax_enable_x64", True)
 handlers.register(

@@ -17,13 +17,13 @@
 
 #include "xla/ffi/api/ffi.h"
 
-#define CHECK(condition)                                                \
-  do {                                                                  \
-    if (!(condition)) {                                                 \
-      std::fprintf(stderr, "%s:%d: CHECK(%s) failed\n", __FILE__,       \
-                   __LINE__, #condition);                               \
-      std::_Exit(1);                                                    \
-    }                                                                   \
+#define CHECK(condition)                                                    \
+  do {                                                                      \
+    if (!(condition)) {                                                     \
+      std::fprintf(stderr, "%s:%d: CHECK(%s) failed\n", __FILE__, __LINE__, \
+                   #condition);                                             \
+      std::_Exit(1);                                                        \
+    }                                                                       \
   } while (false)
 
 // XLA declares these types and keeps their contents to itself.
@@ -84,9 +84,8 @@ class FakeXla {
     api_.XLA_FFI_ThreadPool_Schedule =
         [](XLA_FFI_ThreadPool_Schedule_Args* args) {
           ++args->ctx->xla->scheduled;
-          args->ctx->xla->schedule([task = args->task, data = args->data] {
-            task(data);
-          });
+          args->ctx->xla->schedule(
+              [task = args->task, data = args->data] { task(data); });
           return static_cast<XLA_FFI_Error*>(nullptr);
         };
     api_.XLA_FFI_Stream_Get = [](XLA_FFI_Stream_Get_Args* args) {

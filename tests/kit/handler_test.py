@@ -5,12 +5,12 @@ import ctypes
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import handlers
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit import metadata
-import handlers
 
 _ERRORS = {
     "error": "NOT_FOUND: kit_test_fail: gone",

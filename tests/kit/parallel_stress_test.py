@@ -6,11 +6,10 @@ import faulthandler
 import os
 
 from absl.testing import absltest
+import handlers
 import jax
 import jax.numpy as jnp
 import numpy as np
-
-import handlers
 
 # XLA's pool has as many threads, on a machine with fewer cores too.
 os.environ["NPROC"] = "4"

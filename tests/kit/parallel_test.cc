@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How parallel.h splits work and who does it, on pools that run tasks when the
 // test says so.
+#include "xla_ffi_ops/parallel.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -18,7 +20,6 @@
 #include "tests/kit/fake_xla.h"
 #include "tests/kit/pools.h"
 #include "xla/ffi/api/ffi.h"
-#include "xla_ffi_ops/parallel.h"
 
 namespace {
 
@@ -94,10 +95,9 @@ void TestHugeRanges() {
   FakeXla xla(2);
   Ranges ranges;
   const int64_t grain = kMax / 2 + 2;
-  Status status =
-      ParallelFor(xla.pool(), kMax, grain, [&](int64_t begin, int64_t end) {
-        ranges.emplace(begin, end);
-      });
+  Status status = ParallelFor(
+      xla.pool(), kMax, grain,
+      [&](int64_t begin, int64_t end) { ranges.emplace(begin, end); });
   CHECK(Result(status).success());
   CHECK(ranges == (Ranges{{0, grain}, {grain, kMax}}));
   xla.RunTasks();

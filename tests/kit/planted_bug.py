@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls a handler of planted_bugs_ffi.cc, for planted_bugs_test.py.
 
-  planted_bug.py TARGET 0|1
+planted_bug.py TARGET 0|1
 """
 
 import os
@@ -9,11 +9,10 @@ import sys
 
 os.environ["NPROC"] = "2"  # Threads of XLA's pool, also on a single core.
 
+import handlers
 import jax
 import jax.numpy as jnp
 import numpy as np
-
-import handlers
 
 
 def main(target, bug):

@@ -57,8 +57,8 @@ Status DataRace(CpuContext device, bool bug, Ints x, ffi::Result<Ints> y) {
 
 }  // namespace
 
-#define DEFINE_HANDLER(name, impl)                                        \
-  XLA_FFI_OPS_DEFINE_HANDLER(name, impl,                                  \
+#define DEFINE_HANDLER(name, impl)       \
+  XLA_FFI_OPS_DEFINE_HANDLER(name, impl, \
                              .Attr<bool>("bug").Arg<Ints>().Ret<Ints>())
 
 DEFINE_HANDLER(planted_heap_overflow, HeapOverflow);

@@ -12,7 +12,6 @@ import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
-
 import handlers
 
 # For each sanitizer the handler with its bug, and its report.

@@ -26,10 +26,9 @@ void TestForRows() {
   FakeXla xla(1);
   Ranges ranges;
   const CpuContext device{xla.pool()};
-  Status status = ForRows(device, 300, 1000,
-                          [&](Cpu, int64_t begin, int64_t end) {
-                            ranges.emplace(begin, end);
-                          });
+  Status status = ForRows(
+      device, 300, 1000,
+      [&](Cpu, int64_t begin, int64_t end) { ranges.emplace(begin, end); });
   CHECK(Result(status).success());
   CHECK(ranges == (Ranges{{0, 131}, {131, 262}, {262, 300}}));
   status = ForRows(device, 1, 1, [](Cpu, int64_t, int64_t) {
@@ -106,12 +105,12 @@ void TestErrorOfSumRows() {
   for (const int64_t rows : {4, 1000}) {
     FakeXla xla(1);
     float sum = 0;
-    Status status = SumRows<float>(
-        CpuContext{xla.pool()}, 1, rows, 1, 1, &sum,
-        [=](Cpu, int64_t, int64_t end, float*) {
-          if (end == rows) throw std::runtime_error("the last");
-          return ffi::Error::Success();
-        });
+    Status status = SumRows<float>(CpuContext{xla.pool()}, 1, rows, 1, 1, &sum,
+                                   [=](Cpu, int64_t, int64_t end, float*) {
+                                     if (end == rows)
+                                       throw std::runtime_error("the last");
+                                     return ffi::Error::Success();
+                                   });
     CHECK(Result(status).message() == "the last");
   }
 }

@@ -50,25 +50,24 @@ Status Sum(Device device, int64_t batch_rank, Buffer x, Buffer w, Result y) {
     checks.Fail("batch_rank", "be a number of loops", "another");
   }
   if (!checks.ok()) return checks.error();
-  const bool shared =
-      checks.SharedOperand("w", w, ffi::S64, {&n}, batch_rank);
+  const bool shared = checks.SharedOperand("w", w, ffi::S64, {&n}, batch_rank);
   const IntRows x_rows{Data<const int64_t>(x), n, checks.Map("x", x, 1)};
   const IntRows w_rows{Data<const int64_t>(w), n, checks.Map("w", w, 1)};
   const int64_t y_rank = shared ? batch_rank : loop_rank;
   checks.Result("y", *y, ffi::S64, {&n}, y_rank);
   if (!checks.ok()) return checks.error();
   const Shape loops = checks.loops();
-  return SumRows<int64_t>(
-      device, Product(loops.first(y_rank)),
-      Product(loops.last(loop_rank - y_rank)), n, 40'000, Data<int64_t>(*y),
-      [=](auto, int64_t begin, int64_t end, int64_t* sum) {
-        for (int64_t j = 0; j < n; ++j) {
-          sum[j] = 0;
-          for (int64_t row = begin; row < end; ++row) {
-            sum[j] += x_rows[row][j] * w_rows[row][j];
-          }
-        }
-      });
+  return SumRows<int64_t>(device, Product(loops.first(y_rank)),
+                          Product(loops.last(loop_rank - y_rank)), n, 40'000,
+                          Data<int64_t>(*y),
+                          [=](auto, int64_t begin, int64_t end, int64_t* sum) {
+                            for (int64_t j = 0; j < n; ++j) {
+                              sum[j] = 0;
+                              for (int64_t row = begin; row < end; ++row) {
+                                sum[j] += x_rows[row][j] * w_rows[row][j];
+                              }
+                            }
+                          });
 }
 
 }  // namespace

@@ -5,10 +5,9 @@ import itertools
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import handlers
 import jax
 import numpy as np
-
-import handlers
 
 jax.config.update("jax_enable_x64", True)
 handlers.register("kit_test_outer", "kit_test_sum")

@@ -22,7 +22,6 @@ from jax.interpreters import batching
 from jax.interpreters import xla
 import jax.numpy as jnp
 
-from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit import layout as layouts
 from jax_ffi_ops.kit import looping
 from jax_ffi_ops.kit import lowering
@@ -211,22 +210,7 @@ def _primitive(name, avals):
 
 
 def _bind(primitive, operands, params):
-  """Binds a primitive to operands that vary over the same manual axes.
-
-  The cast is what makes the transpose of a shard_map sum the cotangents of an
-  operand that its devices share.
-  """
-  varying = [_jax.varying_axes(jax.typeof(x)) for x in operands]
-  everything = frozenset().union(*varying)
-  return primitive.bind(
-      *(
-          jax.lax.pcast(x, tuple(everything - own), to="varying")
-          if everything - own
-          else x
-          for x, own in zip(operands, varying)
-      ),
-      **params,
-  )
+  return primitive.bind(*sharding.vary_alike(operands), **params)
 
 
 def _avals(shapes, dtypes, operands, layout):

@@ -17,12 +17,29 @@ from jax_ffi_ops.kit.layout import spec
 _Call = Callable[..., Sequence[jax.Array]]
 
 
+def vary_alike(operands: Sequence[jax.Array]) -> list[jax.Array]:
+  """Casts operands to vary over the same manual mesh axes.
+
+  The cast is what makes the transpose of a shard_map sum the cotangents of an
+  operand that its devices share.
+  """
+  varying = [_jax.varying_axes(jax.typeof(x)) for x in operands]
+  everything = frozenset().union(*varying)
+  return [
+      jax.lax.pcast(x, tuple(everything - own), to="varying")
+      if everything - own
+      else x
+      for x, own in zip(operands, varying)
+  ]
+
+
 def on_shards(call: _Call, layout: Layout, split) -> _Call:
   """Returns `call` for the shards of one device, with sums over all of them."""
 
   def on_each_device(*shards):
     outputs = []
-    for index, output in enumerate(call(*shards)):
+    # Else the reference's derivatives would be sums over devices already.
+    for index, output in enumerate(call(*vary_alike(shards))):
       names = [n for d in layout.summed(index) for n in split.get(d, ())]
       outputs.append(jax.lax.psum(output, tuple(names)) if names else output)
     return tuple(outputs)

@@ -23,7 +23,7 @@ _FREE = frozenset((
 class BatchingTest(Base):
   """vmap is one call with one more loop dimension."""
 
-  def test_every_axis_of_each_operand(self):
+  def test_vmap_over_each_axis(self):
     ranks = [x.ndim for x in self.case.arrays((2,))]
     for index, rank in enumerate(ranks):
       for axis in range(rank + 1):
@@ -31,7 +31,7 @@ class BatchingTest(Base):
         own = axis - rank - 1 if axis % 2 else axis
         self._check_batched(self._axes([index], own))
 
-  def test_axes_of_several_operands(self):
+  def test_vmap_over_several_operands(self):
     count = len(self.case.operands)
     for size in range(2, count + 1):
       for chosen in itertools.combinations(range(count), size):
@@ -48,7 +48,7 @@ class BatchingTest(Base):
     program = self._check_examples(row, axes, self._gradient_of_vmap)
     self._check_one_call(row, program)
 
-  def test_gradient_per_example(self):
+  def test_vmap_of_gradient(self):
     if not self.has_derivatives:
       return
     count = len(self.case.operands)
@@ -59,7 +59,7 @@ class BatchingTest(Base):
         program = self._check_examples(row, axes, self._vmap_of_gradient)
         self._check_one_call(row, program)
 
-  def test_spmd_axis_name(self):
+  def test_vmap_with_spmd_axis_name(self):
     function = jax.vmap(self.case, spmd_axis_name="a")
     axes = self._axes(range(len(self.case.operands)))
     with jax.set_mesh(devices.mesh(a=_SIZE)):
@@ -140,7 +140,7 @@ class BatchingTest(Base):
     if "while" in program.opcodes():
       self.fail_row(row, "there is a loop over the batch")
 
-  def test_what_is_not_batched_is_not_copied(self):
+  def test_vmap_copies_nothing(self):
     for batched in range(len(self.case.operands)):
       axes = self._axes([batched])
       row = f"vmap with in_axes={axes}"
@@ -156,7 +156,7 @@ class BatchingTest(Base):
       if copying:
         self.fail_row(row, f"beside the call there is {sorted(copying)}")
 
-  def test_nested(self):
+  def test_vmap_nested(self):
     count = len(self.case.operands)
     every = range(count)
     levels = itertools.product([[i] for i in every], repeat=2)
@@ -167,13 +167,19 @@ class BatchingTest(Base):
     row = f"vmap with in_axes={inner} inside vmap with in_axes={outer}"
     operands = self._operands(inner, outer)
     program = Program(jax.vmap(jax.vmap(self.case, inner), outer), *operands)
-    expected = _stack([
-        _stack([
-            self.case.oracle(transforms.of_operands, _take(one, inner, i))
-            for i in range(_SIZE)
-        ])
-        for one in (_take(operands, outer, o) for o in range(_SIZE))
-    ])
+    expected = _stack(
+        [
+            _stack(
+                [
+                    self.case.oracle(
+                        transforms.of_operands, _take(one, inner, i)
+                    )
+                    for i in range(_SIZE)
+                ]
+            )
+            for one in (_take(operands, outer, o) for o in range(_SIZE))
+        ]
+    )
     labels = self.result_labels(self.case.arrays((2,)))
     self.compare(row, program(*operands), expected, labels)
     calls = program.calls(self.case.op.forward_target)
@@ -190,4 +196,3 @@ def _take(operands, axes, index):
       x if axis is None else np.take(x, index, axis)
       for x, axis in zip(operands, axes)
   ]
-

@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit.declaration import Declaration, plain
+from jax_ffi_ops.kit.declaration import Declaration
+from jax_ffi_ops.kit.declaration import plain
 from jax_ffi_ops.kit.op import find
 from jax_ffi_ops.kit.testing import oracle
 
@@ -79,7 +80,8 @@ class Case:
   @functools.cached_property
   def _call(self) -> tuple[Declaration, Mapping[str, Any]]:
     operands = [jax.ShapeDtypeStruct(x.core, x.dtype) for x in self.operands]
-    calls = list(_calls(jax.make_jaxpr(self)(*operands).jaxpr))
+    with jax.enable_x64(self.is_wide):
+      calls = list(_calls(jax.make_jaxpr(self)(*operands).jaxpr))
     if len(calls) != 1:
       raise ValueError(
           f"{self.function} must call one op of jax_ffi_ops.kit once, but calls"
@@ -114,10 +116,8 @@ class Case:
   @property
   def is_wide(self) -> bool:
     """Whether there are operands that JAX has only with jax_enable_x64."""
-    return any(
-        np.dtype(dtype).itemsize == 8 and dtype.kind in "iuf" or dtype == "c16"
-        for dtype in (jnp.dtype(x.dtype) for x in self.operands)
-    )
+    dtypes = [jnp.dtype(x.dtype) for x in self.operands]
+    return any(x.itemsize == (16 if x.kind == "c" else 8) for x in dtypes)
 
   @property
   def parameters(self) -> frozenset[int]:

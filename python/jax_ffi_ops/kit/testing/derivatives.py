@@ -3,10 +3,10 @@
 
 import jax
 from jax.dtypes import float0
-import jax.numpy as jnp
 
 from jax_ffi_ops.kit.testing import transforms
-from jax_ffi_ops.kit.testing.base import Base, Label
+from jax_ffi_ops.kit.testing.base import Base
+from jax_ffi_ops.kit.testing.base import Label
 
 
 class DerivativesTest(Base):

@@ -53,36 +53,36 @@ class PartitionedBase(Base):
 class PartitioningTest(PartitionedBase):
   """Split loops cost nothing but the sums of what all devices share."""
 
-  def test_automatic(self):
+  def test_partitioned_automatically(self):
     for placement in placements.WHOLE_CORES:
       self._check(placement)
 
-  def test_explicit(self):
+  def test_partitioned_explicitly(self):
     for placement in placements.explicit(placements.WHOLE_CORES):
       self._check(placement)
 
-  def test_split_core(self):
+  def test_partitioned_core(self):
     for placement in placements.SPLIT_CORES:
       self._check(placement)
 
-  def test_explicit_split_core(self):
+  def test_partitioned_core_explicitly(self):
     for placement in placements.explicit(placements.SPLIT_CORES):
       self._check(placement)
 
-  def test_first_operand_split(self):
+  def test_partitioned_first_operand(self):
     self._check(dataclasses.replace(placements.LINE, only_first=True))
 
-  def test_operands_without_loops(self):
+  def test_partitioned_without_loops(self):
     line = placements.LINE
     for placement in (line, *placements.explicit([line])):
       for shared in self.case.shared_sets()[1:]:
         self._check(dataclasses.replace(placement, shared=shared))
 
-  def test_explicit_without_set_mesh(self):
+  def test_partitioned_without_set_mesh(self):
     (placement,) = placements.explicit([placements.GRID])
     self._check(placement, set_mesh=False)
 
-  def test_vmap_over_a_split_axis(self):
+  def test_partitioned_vmap(self):
     line = placements.LINE
     axes = tuple(
         None if i in self.case.parameters else 0
@@ -129,14 +129,14 @@ class PartitioningTest(PartitionedBase):
       if not x.sharding.is_equivalent_to(wanted, x.ndim):
         self.fail_row(row, f"{label.name} is split {x.sharding}, not {wanted}")
 
-  def test_eager(self):
+  def test_partitioned_eagerly(self):
     for placement in (placements.GRID, *placements.explicit([placements.GRID])):
       arrays = self.case.arrays()
       operands = placement.place(arrays, placement.specs(self.case))
       row = f"an eager call, {placement}"
       self.compare_values(row, self.case(*operands), arrays)
 
-  def test_reshaped(self):
+  def test_partitioned_after_reshape(self):
     """A loop dimension may be split over a part of a mesh axis."""
     placement = placements.LONG_LINE
     arrays = self.case.arrays()
@@ -147,14 +147,16 @@ class PartitioningTest(PartitionedBase):
           x if i in self.case.parameters else x.reshape(2, 24, *x.shape[2:])
           for i, x in enumerate(operands)
       ]
-      return tuple(x.reshape(*LOOPS, *x.shape[2:]) for x in self.case(*reshaped))
+      return tuple(
+          x.reshape(*LOOPS, *x.shape[2:]) for x in self.case(*reshaped)
+      )
 
     row = f"jit, reshaped operands, {placement}"
     program = Program(function, *operands)
     self.compare_values(row, program(*operands), arrays)
     self.check_no_loop_gathered(row, program, placement)
 
-  def test_operands_off_the_mesh(self):
+  def test_partitioned_from_off_the_mesh(self):
     with jax.set_mesh(placements.GRID.mesh()):
       self.check_same("jit and jax.set_mesh", self.case)
       self.check_same(
@@ -162,7 +164,7 @@ class PartitioningTest(PartitionedBase):
           self._constrained(P("a", "b")),
       )
 
-  def test_uneven_shards(self):
+  def test_partitioned_unevenly(self):
     split = self._constrained(P(None, "a"))
 
     def function(*operands):
@@ -186,7 +188,7 @@ class PartitioningTest(PartitionedBase):
 
     return function
 
-  def test_gradient_per_example(self):
+  def test_partitioned_gradient_per_example(self):
     if not self.has_derivatives:
       return
     examples = [self.case.arrays((6,), seed=20 * i) for i in range(LOOPS[0])]

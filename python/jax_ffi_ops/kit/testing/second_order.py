@@ -6,7 +6,8 @@ from jax.test_util import check_grads
 import numpy as np
 
 from jax_ffi_ops.kit.testing import transforms
-from jax_ffi_ops.kit.testing.base import Base, Label
+from jax_ffi_ops.kit.testing.base import Base
+from jax_ffi_ops.kit.testing.base import Label
 
 
 def _hessian(outer, inner):

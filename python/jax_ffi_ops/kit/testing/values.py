@@ -55,9 +55,7 @@ class ValuesTest(Base):
     """Where Python's numbers have the dtypes of the case."""
     operands = self.case.arrays(())
     scalars = [
-        x.item()
-        if x.ndim == 0 and jnp.result_type(x.item()) == x.dtype
-        else x
+        x.item() if x.ndim == 0 and jnp.result_type(x.item()) == x.dtype else x
         for x in operands
     ]
     self.compare_values(
