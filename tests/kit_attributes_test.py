@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes: what is converted, what is refused, and what is never mixed up."""
+"""Attributes: what is converted or refused, and what is never mixed up."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -91,8 +91,8 @@ class KitAttributesTest(parameterized.TestCase):
       kit.Attribute(kind).convert("op", "a", value)
 
   @parameterized.parameters(
-      (np.int32, 1.0), (np.int32, True), (np.bool_, 1), (str, 1), (np.float32, "1"),
-      ([np.int32], [1.5]), ([np.float32], ["1"]), ([np.float32], [True]),
+      (np.int32, 1.0), (np.int32, True), (np.bool_, 1), (str, 1),
+      (np.float32, "1"), ([np.int32], [1.5]), ([np.float32], ["1"]), ([np.float32], [True]),
       ([np.float32], 1.0), ([np.float32], None), ([np.float32], "1"),
       ([np.float32], np.ones(())), ([np.float32], np.ones((1, 1))),
       ([np.float32], [[1.0]]), ([np.float32], {1.0}),

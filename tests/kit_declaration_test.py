@@ -49,8 +49,11 @@ class KitDeclarationTest(parameterized.TestCase):
       _declare("test_op", signature)
 
   @parameterized.parameters(
-      ("(n-1)->()", "n-1"), ("(2)->()", "2"), ("(n,)->(n)", ""), ("(n)->(a.b)", "a.b")
-  )  # fmt: skip
+      ("(n-1)->()", "n-1"),
+      ("(2)->()", "2"),
+      ("(n,)->(n)", ""),
+      ("(n)->(a.b)", "a.b"),
+  )
   def test_dimension_that_is_no_name(self, signature, dimension):
     with self.assertRaisesRegex(ValueError, f"The dimension '{dimension}' in"):
       _declare("test_op", signature)

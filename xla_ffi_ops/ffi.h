@@ -42,9 +42,10 @@ XLA_FFI_Error* Call(const char* op, const ffi::Ffi& handler,
 }  // namespace internal
 }  // namespace xla_ffi_ops
 
-// Exports `name_cpu`, the handler of the FFI target `name` for the CPU, and, if
-// XLA_FFI_OPS_CUDA is defined, `name_cuda`. XLA may record the latter in a CUDA
-// graph: it only enqueues work, and on no memory but that of its buffers.
+// Exports `name_cpu`, the handler of the FFI target `name` for the CPU, and, in
+// a library that is compiled with XLA_FFI_OPS_CUDA defined, `name_cuda`. XLA
+// may record the latter in a CUDA graph: it only enqueues work, and on no
+// memory but that of its buffers.
 //
 //   template <typename Device>
 //   Status Scale(Device device, float factor, ffi::AnyBuffer x,

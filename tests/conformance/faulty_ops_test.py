@@ -124,7 +124,8 @@ class FaultyOpsTest(parameterized.TestCase):
           faulty_ops.looping,
           testing.BatchingTest,
           "test_vmap_over_each_axis",
-          r"under vmap with in_axes=\(0, None\): there is a loop over the batch",
+          r"under vmap with in_axes=\(0, None\): there is a loop over the"
+          " batch",
       ),
       (
           "missing_sum",
@@ -141,8 +142,8 @@ class FaultyOpsTest(parameterized.TestCase):
           faulty_ops.whole,
           testing.PartitioningTest,
           "test_partitioned_automatically",
-          r"under jit, Auto mesh \(a=4\), loops over \('a', None\): the result is"
-          " split",
+          r"under jit, Auto mesh \(a=4\), loops over \('a', None\): the result"
+          " is split",
       ),
       (
           "computes_twice",

@@ -41,7 +41,11 @@ namespace xla_ffi_ops {
 class FakeXla;
 }
 
+#if XLA_FFI_API_MINOR >= 5  // jaxlib 0.12
+struct XLA_FFI_InvokeContext {
+#else
 struct XLA_FFI_ExecutionContext {
+#endif
   xla_ffi_ops::FakeXla* xla;
 };
 
@@ -56,7 +60,12 @@ class FakeXla {
     api_.XLA_FFI_Error_Create = [](XLA_FFI_Error_Create_Args* args) {
       return new XLA_FFI_Error{args->errc, args->message};
     };
+#if XLA_FFI_API_MINOR >= 5
+    api_.XLA_FFI_Error_GetDetails = [](XLA_FFI_Error_GetDetails_Args* args) {
+      args->errc = args->error->code;
+#else
     api_.XLA_FFI_Error_GetMessage = [](XLA_FFI_Error_GetMessage_Args* args) {
+#endif
       args->message = args->error->message.c_str();
     };
     api_.XLA_FFI_Error_Destroy = [](XLA_FFI_Error_Destroy_Args* args) {

@@ -58,7 +58,7 @@ def partitioned(
   x64 = jax.config.jax_enable_x64
 
   def in_x64(*shards):
-    # XLA calls back in a thread of its own, without the caller's jax.enable_x64.
+    # XLA calls back in a thread of its own, without jax.enable_x64.
     with jax.enable_x64(x64):
       return call(*shards)
 

@@ -12,16 +12,24 @@ import numpy as np
 from jax_ffi_ops.kit.testing import checks
 from jax_ffi_ops.kit.testing import transforms
 from jax_ffi_ops.kit.testing.case import Case
+from jax_ffi_ops.kit.testing.case import LOOPS
 from jax_ffi_ops.kit.testing.programs import Program
 
 _M_PERTURB = -6  # of mallopt(3)
 
 
 class Label(NamedTuple):
-  """What an array is, for messages, and the dtype that it has to have."""
+  """What an array is, for messages, and what it has to be.
+
+  Attributes:
+    name: see above.
+    dtype: that it has to have.
+    parts: how many parts it may be a sum of, each rounded to the dtype.
+  """
 
   name: str
   dtype: Any
+  parts: int = 0
 
 
 class Base(absltest.TestCase):
@@ -65,8 +73,10 @@ class Base(absltest.TestCase):
     ]
 
   def gradient_labels(self, operands: Sequence[Any]) -> list[Label]:
+    """Gradients are added up by steps of loops, and over devices."""
+    names = self.case.op.operands
     return [
-        Label(f"the gradient of {self.case.op.operands[i]}", operands[i].dtype)
+        Label(f"the gradient of {names[i]}", operands[i].dtype, parts=LOOPS[0])
         for i in self.case.differentiable
     ]
 
@@ -90,7 +100,9 @@ class Base(absltest.TestCase):
           row, f"there are {len(actual)} arrays, not {len(expected)}: {labels}"
       )
     for label, got, want in zip(labels, actual, expected):
-      allowed = checks.tolerance(want, label.dtype, self.case.terms)
+      allowed = checks.tolerance(
+          want, label.dtype, self.case.terms, label.parts
+      )
       problem = checks.difference(
           got, want, label.dtype, self.case.tolerance * allowed
       )

@@ -8,13 +8,18 @@ import jax.numpy as jnp
 import numpy as np
 
 
-def tolerance(expected: np.ndarray, dtype: Any, terms: int) -> np.ndarray:
+def tolerance(
+    expected: np.ndarray, dtype: Any, terms: int, parts: int = 0
+) -> np.ndarray:
   """Returns by how much an array of `dtype` may differ from `expected`.
 
-  Two things are granted. The result is rounded to its dtype, and a value that it
-  came from was: one unit in the last place. And it was accumulated in float32
-  at least, from at most `terms` numbers with one rounding each, where what
-  cancels is not larger than the largest result.
+  This is granted, where no term of a sum is larger than the largest result:
+
+  *   The result is rounded to its dtype, and a value that it came from was: one
+      unit in the last place.
+  *   It was accumulated in float32 at least, from at most `terms` numbers with
+      one rounding each.
+  *   It is the sum of up to `parts` results, rounded likewise.
   """
   if not jnp.issubdtype(dtype, jnp.inexact):
     return np.zeros(expected.shape)
@@ -23,7 +28,7 @@ def tolerance(expected: np.ndarray, dtype: Any, terms: int) -> np.ndarray:
   size = np.abs(expected)
   largest = np.max(size, initial=0, where=np.isfinite(size))
   return (
-      float(info.eps) * size
+      float(info.eps) * (size + parts * largest)
       + terms * accumulated * largest
       + float(info.smallest_normal)
   )

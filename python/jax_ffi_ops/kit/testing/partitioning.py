@@ -13,44 +13,13 @@ import numpy as np
 
 from jax_ffi_ops.kit.testing import placements
 from jax_ffi_ops.kit.testing import transforms
-from jax_ffi_ops.kit.testing.base import Base
 from jax_ffi_ops.kit.testing.case import LOOPS
+from jax_ffi_ops.kit.testing.communication import CommunicationBase
 from jax_ffi_ops.kit.testing.placements import Placement
 from jax_ffi_ops.kit.testing.programs import Program
 
 
-class PartitionedBase(Base):
-  """Checks of the communication in a program."""
-
-  def check_no_loop_gathered(self, row, program, placement):
-    """Checks that all communication is that of split cores."""
-    for collective in program.collectives():
-      if collective.opcode == "all-reduce" and placement.core:
-        continue  # Counted elsewhere.
-      if collective.opcode != "all-gather" or not placement.core:
-        self.fail_row(row, f"the program has an {collective.opcode}")
-      if collective.elements > self.case.terms // placement.shards:
-        self.fail_row(row, "the program gathers a loop dimension")
-
-  def check_sums(self, row, program, placement):
-    """Checks that there is one all-reduce for each gradient that takes one."""
-    if placement.core and not self.case.op.backward_platforms:
-      return  # XLA splits the sums of the reference as it likes.
-    shared = placement.shared | self.case.parameters
-    summed = shared.intersection(self.case.differentiable)
-    expected = len(summed) if placement.shards > 1 else 0
-    found = [x for x in program.collectives() if x.opcode == "all-reduce"]
-    # XLA may make one of several.
-    if len(found) > expected or bool(found) != bool(expected):
-      self.fail_row(
-          row, f"the program has {len(found)} all-reduces, not {expected}"
-      )
-    others = [x for x in program.collectives() if x.opcode != "all-reduce"]
-    if others and not placement.core:
-      self.fail_row(row, f"the program has an {others[0].opcode}")
-
-
-class PartitioningTest(PartitionedBase):
+class PartitioningTest(CommunicationBase):
   """Split loops cost nothing but the sums of what all devices share."""
 
   def test_partitioned_automatically(self):
@@ -157,8 +126,10 @@ class PartitioningTest(PartitionedBase):
     self.check_no_loop_gathered(row, program, placement)
 
   def test_partitioned_from_off_the_mesh(self):
+    for placement in (placements.GRID, *placements.explicit([placements.GRID])):
+      with jax.set_mesh(placement.mesh()):
+        self.check_same(f"jit and jax.set_mesh, {placement}", self.case)
     with jax.set_mesh(placements.GRID.mesh()):
-      self.check_same("jit and jax.set_mesh", self.case)
       self.check_same(
           "jit and jax.set_mesh with a constraint",
           self._constrained(P("a", "b")),

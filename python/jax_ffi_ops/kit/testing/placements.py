@@ -95,6 +95,7 @@ WHOLE_CORES = (
     LINE,
     LONG_LINE,
     GRID,
+    Placement((("a", 2), ("b", 2)), ("a", "b")),
     Placement(_AB, (("a", "b"), None)),
     Placement(_AB, ("b", None)),
 )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 
 _INSTRUCTION = re.compile(
-    r"^\s*(?:ROOT )?%?[\w.-]+ = (\(.*?\)|\S+) ([a-z][\w-]*)\(", re.M
+    r"^\s*(?:ROOT )?%?([\w.-]+) = (\(.*?\)|\S+) ([a-z][\w-]*)\((.*?)\)", re.M
 )
 _SHAPE = re.compile(r"[a-z]\w*\[([\d,]*)\]")
 _COLLECTIVE = re.compile(
@@ -19,26 +19,31 @@ _COLLECTIVE = re.compile(
 _CALL = re.compile(r"stablehlo\.custom_call @(\w+)\(.* : \((.*)\) -> ")
 
 
+# Opcodes of what gives the same memory another shape.
+_VIEWS = ("bitcast", "reshape", "get-tuple-element")
+
+
 class Instruction(NamedTuple):
   opcode: str
   elements: int  # of its largest result
+  operands: list[str]
 
 
 class Program:
   """A function compiled for its operands.
 
   Attributes:
-    instructions: of the optimized HLO, in all computations.
+    instructions: of the optimized HLO by name, in all computations.
   """
 
   def __init__(self, function: Callable[..., Any], *args: Any):
     self._lowered = jax.jit(function).lower(*args)
     self._compiled = self._lowered.compile()
     self._text = self._compiled.as_text()
-    self.instructions = [
-        Instruction(opcode, _elements(shape))
-        for shape, opcode in _INSTRUCTION.findall(self._text)
-    ]
+    self.instructions = {
+        name: Instruction(opcode, _elements(shape), _names(operands))
+        for name, shape, opcode, operands in _INSTRUCTION.findall(self._text)
+    }
 
   def __call__(self, *args: Any) -> Any:
     return self._compiled(*args)
@@ -48,13 +53,29 @@ class Program:
     return self._text.count(f'custom_call_target="{target}"')
 
   def opcodes(self) -> set[str]:
-    return {instruction.opcode for instruction in self.instructions}
+    return {x.opcode for x in self.instructions.values()}
+
+  def sources(self, target: str) -> list[str]:
+    """Returns what computes each operand of the first call: opcodes."""
+    line = next(
+        line
+        for line in self._text.splitlines()
+        if f'custom_call_target="{target}"' in line
+    )
+    call = self.instructions[_INSTRUCTION.match(line)[1]]
+    return [self._source(name) for name in call.operands]
+
+  def _source(self, name):
+    instruction = self.instructions[name]
+    if instruction.opcode in _VIEWS:
+      return self._source(instruction.operands[0])
+    return instruction.opcode
 
   def collectives(self) -> list[Instruction]:
     """Returns the communication between devices."""
     return [
-        Instruction(match[1], instruction.elements)
-        for instruction in self.instructions
+        instruction._replace(opcode=match[1])
+        for instruction in self.instructions.values()
         if (match := _COLLECTIVE.fullmatch(instruction.opcode))
     ]
 
@@ -65,6 +86,10 @@ class Program:
         for name, types in _CALL.findall(self._lowered.as_text())
         if name == target
     ]
+
+
+def _names(operands):
+  return re.findall(r"%([\w.-]+)", operands)
 
 
 def _elements(shape):
