@@ -20,6 +20,10 @@ _KERNEL_COPTS = _COPTS + [
     "-fno-trapping-math",
 ]
 
+# What XLA_FFI_OPS_DEFINE_HANDLER and XLA_FFI_OPS_DEFINE_STATE define.
+_SYMBOLS = ["_cpu"]
+_STATE = ["_instantiate_cpu", "_state_type_id", "_state_type_info"]
+
 def xla_ffi_kernel(name, copts = [], deps = [], **kwargs):
     """A CPU kernel: plain C++ on pointers and sizes, optimized for speed.
 
@@ -58,8 +62,9 @@ def xla_ffi_library(name, copts = [], deps = [], **kwargs):
 
 def xla_ffi_extension(
         name,
-        handlers,
         deps,
+        handlers = [],
+        stateful_handlers = [],
         linkopts = [],
         visibility = None,
         **kwargs):
@@ -73,8 +78,9 @@ def xla_ffi_extension(
 
     Args:
       name: see above.
-      handlers: FFI target names, as given to XLA_FFI_OPS_DEFINE_HANDLER.
       deps: xla_ffi_library targets.
+      handlers: FFI target names, as given to XLA_FFI_OPS_DEFINE_HANDLER.
+      stateful_handlers: those that also have an XLA_FFI_OPS_DEFINE_STATE.
       linkopts: more linker options.
       visibility: of `name`.
       **kwargs: for all that is made: tags, testonly and so on.
@@ -82,7 +88,12 @@ def xla_ffi_extension(
     script = name + ".lds"
     version_script(
         name = script,
-        symbols = [handler + "_cpu" for handler in handlers],
+        symbols = [
+            handler + suffix
+            for handlers, suffixes in [(handlers, _SYMBOLS), (stateful_handlers, _SYMBOLS + _STATE)]
+            for handler in handlers
+            for suffix in suffixes
+        ],
         visibility = ["//visibility:private"],
         **kwargs
     )

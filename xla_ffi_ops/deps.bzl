@@ -60,6 +60,7 @@ def xla_ffi_ops_repositories(
     for name, lock in {
         "xla_ffi_ops_cuda_wheels": Label("//third_party/pypi:cuda.lock"),
         "xla_ffi_ops_demo": Label("//third_party/pypi:demo.lock"),
+        "xla_ffi_ops_oldest": Label("//third_party/pypi:oldest.lock"),
         "xla_ffi_ops_pypi": pypi_lock,
         "xla_ffi_ops_tools": Label("//third_party/pypi:tools.lock"),
     }.items():

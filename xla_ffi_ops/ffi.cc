@@ -7,13 +7,10 @@
 #include <variant>
 
 namespace xla_ffi_ops::internal {
-namespace {
 
 ffi::Error NamedError(const char* op, const ffi::Error& error) {
   return ffi::Error(*error.errc(), op + (": " + error.message()));
 }
-
-}  // namespace
 
 Status Named(const char* op, Status status) {
   if (const auto* error = std::get_if<ffi::Error>(&status)) {

@@ -17,6 +17,7 @@
 #include "xla_ffi_ops/parallel.h"
 #include "xla_ffi_ops/parallel_loop.h"
 #include "xla_ffi_ops/rows.h"
+#include "xla_ffi_ops/state.h"
 #include "xla_ffi_ops/sum_rows.h"
 
 namespace xla_ffi_ops {

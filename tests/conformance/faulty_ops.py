@@ -111,10 +111,10 @@ def declare_without_calling_backward(name: str) -> kit.Op:
   """Declares the op such that its backward handler is not used."""
   register = lowering.register
 
-  def forward_only(primitive, layout, reference, target=None, platforms=()):
+  def forward_only(primitive, layout, reference, *handler):
     if primitive.name.endswith("_bwd"):
-      platforms = ()
-    register(primitive, layout, reference, target, platforms)
+      handler = ()
+    register(primitive, layout, reference, *handler)
 
   with mock.patch.object(lowering, "register", forward_only):
     return declare(name)

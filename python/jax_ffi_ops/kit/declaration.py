@@ -14,6 +14,7 @@ import numpy as np
 from jax_ffi_ops.kit import looping
 from jax_ffi_ops.kit.attributes import Attribute
 from jax_ffi_ops.kit.attributes import Value
+from jax_ffi_ops.kit.library import Library
 from jax_ffi_ops.kit.signature import Signature
 
 
@@ -22,6 +23,7 @@ class Declaration:
   """See `kit.op` for the meaning of the fields."""
 
   name: str
+  library: Library
   signature: Signature
   operands: tuple[str, ...]
   dtypes: tuple[frozenset[np.dtype] | None, ...]

@@ -3,6 +3,7 @@
 
 import ctypes
 import os
+import threading
 
 import jax
 import jaxlib
@@ -29,7 +30,8 @@ class Library:
       ImportError: there is no such file, or it cannot be loaded.
     """
     self.path = os.fspath(path)
-    self._waiting = {}
+    self._waiting = {}  # Stateful targets, and their handlers.
+    self._lock = threading.Lock()
     try:
       self._library = ctypes.CDLL(self.path)
     except OSError as error:
@@ -74,20 +76,23 @@ class Library:
     Its type has to be registered before its handlers, and jaxlib does the
     opposite with what it is given before it has a backend.
     """
-    stages = self._waiting.pop(target, None)
-    if stages is None:
+    if target not in self._waiting:
       return
     jax.devices()
-    for platform in stages:
-      jax.ffi.register_ffi_type(
-          target + "_state",
-          {
-              kind: self._object(f"{target}_state_{kind}")
-              for kind in ("type_id", "type_info")
-          },
-          platform=_PLATFORMS[platform],
-      )
-    self._register(target, stages)
+    with self._lock:
+      stages = self._waiting.get(target, {})
+      for platform in stages:
+        jax.ffi.register_ffi_type(
+            target + "_state",
+            {
+                kind: self._object(f"{target}_state_{kind}")
+                for kind in ("type_id", "type_info")
+            },
+            platform=_PLATFORMS[platform],
+        )
+      self._register(target, stages)
+      # Last: other threads look at it without the lock.
+      self._waiting.pop(target, None)
 
   def _stages(self, target, platform):
     symbols = {

@@ -18,12 +18,14 @@ from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit import sharding
 from jax_ffi_ops.kit.attributes import Value
 from jax_ffi_ops.kit.layout import Layout
+from jax_ffi_ops.kit.library import Library
 
 
 def register(
     primitive: jex_core.Primitive,
     layout: Callable[..., Layout],
     reference: Callable[..., tuple[jax.Array, ...]],
+    library: Library | None = None,
     target: str | None = None,
     platforms: Collection[str] = (),
 ) -> None:
@@ -34,6 +36,7 @@ def register(
       batch_rank).
     layout: function of the avals of the operands and the params.
     reference: what the primitive does in terms of others.
+    library: has the target.
     target: FFI target for `platforms`.
     platforms: where there is a handler.
   """
@@ -56,6 +59,7 @@ def register(
           params,
       )
       return mlir.lower_fun(function, multiple_results=True)(ctx, *operands)
+    library.ensure_registered(target)
     return jax.ffi.ffi_lowering(target)(ctx, *operands, **_plain(params))
 
   mlir.register_lowering(primitive, in_other_terms)

@@ -93,6 +93,7 @@ def op(
   backward = library.register(name + "_bwd", required=False)
   declaration = Declaration(
       name=name,
+      library=library,
       signature=parsed,
       operands=names,
       dtypes=tuple(_allowed(dtypes, operand) for operand in names),

@@ -52,6 +52,7 @@ class Primitives:
         self._forward_p,
         self._forward_layout,
         lambda *operands, **params: op.call_reference(operands, params),
+        op.library,
         op.forward_target,
         op.forward_platforms,
     )
@@ -60,6 +61,7 @@ class Primitives:
         self._backward_p,
         self._backward_layout,
         functools.partial(rows.backward_by_reference, op),
+        op.library,
         op.backward_target,
         op.backward_platforms,
     )
