@@ -22,7 +22,10 @@ _KERNEL_COPTS = _COPTS + [
 
 # What XLA_FFI_OPS_DEFINE_HANDLER and XLA_FFI_OPS_DEFINE_STATE define.
 _SYMBOLS = ["_cpu"]
-_STATE = ["_instantiate_cpu", "_state_type_id", "_state_type_info"]
+_STATE_SYMBOLS = ["_instantiate_cpu", "_state_type_id", "_state_type_info"]
+
+def _products(names, suffixes):
+    return [name + suffix for name in names for suffix in suffixes]
 
 def xla_ffi_kernel(name, copts = [], deps = [], **kwargs):
     """A CPU kernel: plain C++ on pointers and sizes, optimized for speed.
@@ -88,12 +91,8 @@ def xla_ffi_extension(
     script = name + ".lds"
     version_script(
         name = script,
-        symbols = [
-            handler + suffix
-            for handlers, suffixes in [(handlers, _SYMBOLS), (stateful_handlers, _SYMBOLS + _STATE)]
-            for handler in handlers
-            for suffix in suffixes
-        ],
+        symbols = _products(handlers + stateful_handlers, _SYMBOLS) +
+                  _products(stateful_handlers, _STATE_SYMBOLS),
         visibility = ["//visibility:private"],
         **kwargs
     )
