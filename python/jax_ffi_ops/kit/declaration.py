@@ -34,6 +34,7 @@ class Declaration:
   reference: Callable[..., Any] | None
   forward_platforms: frozenset[str]
   backward_platforms: frozenset[str]
+  workspace: Callable[..., jax.ShapeDtypeStruct] | None
 
   @property
   def forward_target(self) -> str:

@@ -28,6 +28,7 @@ def register(
     library: Library | None = None,
     target: str | None = None,
     platforms: Collection[str] = (),
+    workspace: Callable[..., jax.ShapeDtypeStruct] | None = None,
 ) -> None:
   """Registers how a primitive is lowered.
 
@@ -39,13 +40,15 @@ def register(
     library: has the target.
     target: FFI target for `platforms`.
     platforms: where there is a handler.
+    workspace: function of the operands and results; what it returns is one more
+      result of the handler for CUDA.
   """
 
   def in_other_terms(ctx, *operands, **params):
     function = functools.partial(reference, **params)
     return _lower(ctx, function, layout, operands, params)
 
-  def call(ctx, *operands, **params):
+  def call(platform, ctx, *operands, **params):
     devices = _jax.automatic_devices(ctx)
     if sharding.explicit_mesh(ctx.avals_in) is not None:
       bind = functools.partial(primitive.bind, **params)
@@ -60,11 +63,19 @@ def register(
       )
       return mlir.lower_fun(function, multiple_results=True)(ctx, *operands)
     library.ensure_registered(target)
-    return jax.ffi.ffi_lowering(target)(ctx, *operands, **_plain(params))
+    results = ctx.avals_out
+    if workspace is not None and platform == "cuda":
+      memory = workspace(ctx.avals_in, results)
+      memory = jax.core.ShapedArray(memory.shape, memory.dtype)
+      ctx = ctx.replace(avals_out=[*results, memory])
+    rule = jax.ffi.ffi_lowering(target)
+    return rule(ctx, *operands, **_plain(params))[: len(results)]
 
   mlir.register_lowering(primitive, in_other_terms)
   for platform in platforms:
-    mlir.register_lowering(primitive, call, platform=platform)
+    mlir.register_lowering(
+        primitive, functools.partial(call, platform), platform=platform
+    )
   if platforms:
     _jax.requires_devices_during_lowering(primitive)
 

@@ -41,6 +41,7 @@ def op(
     dtypes: _DTypes | None = None,
     parameters: Collection[str] = (),
     operands: Sequence[str] | None = None,
+    workspace: Callable[..., jax.ShapeDtypeStruct] | None = None,
 ) -> "Op":
   """Declares an op that is a generalized ufunc.
 
@@ -63,6 +64,10 @@ def op(
     dtypes: allowed dtypes of all operands, or of each by its name.
     parameters: operands that calls give without loop dimensions.
     operands: names of the operands; by default those of the reference.
+    workspace: function of the operands and of the results of a backward call
+      (two sequences of what has shape and dtype). What it returns is one more
+      result, the last, of the backward handler for CUDA: memory to work in. A
+      handler has no other: a CUDA graph would replay with what is freed.
 
   Returns:
     A function of the operands (arrays) and attributes (keywords) that returns
@@ -104,6 +109,7 @@ def op(
       reference=reference,
       forward_platforms=forward,
       backward_platforms=backward,
+      workspace=workspace,
   )
   _declared[name] = Op(declaration)
   return _declared[name]

@@ -64,6 +64,7 @@ class Primitives:
         op.library,
         op.backward_target,
         op.backward_platforms,
+        op.workspace,
     )
 
   def forward(self, *operands: jax.Array, **params) -> list[jax.Array]:
