@@ -7,6 +7,15 @@
 #include <variant>
 
 namespace xla_ffi_ops::internal {
+namespace {
+
+// Whoever reads metadata without a runtime has no messages.
+bool AsksForMetadata(const XLA_FFI_CallFrame& frame) {
+  const XLA_FFI_Extension_Base* extension = frame.extension_start;
+  return extension != nullptr && extension->type == XLA_FFI_Extension_Metadata;
+}
+
+}  // namespace
 
 ffi::Error NamedError(const char* op, const ffi::Error& error) {
   return ffi::Error(*error.errc(), op + (": " + error.message()));
@@ -31,7 +40,7 @@ XLA_FFI_Error* Call(const char* op, const ffi::Ffi& handler,
   Acquire();
   XLA_FFI_Error* const error = handler.Call(frame);
   Release();
-  if (error == nullptr) return nullptr;
+  if (error == nullptr || AsksForMetadata(*frame)) return error;
   const XLA_FFI_Api* const api = frame->api;
   const std::string message = ffi::internal::GetErrorMessage(api, error);
   const std::string prefix = op + std::string(": ");
