@@ -22,6 +22,7 @@ enum Fault {
   kSkipsLastRow,
   kSkipsEmptySum,
   kMixesUpLoops,
+  kMixesUpCotangents,
   kNotDeterministic,
 };
 
@@ -79,14 +80,17 @@ Status Backward(CpuContext, int64_t batch_rank, Buffer x, Buffer w, Buffer dy,
   const int64_t rows = Product(checks.loops().last(rank - dw_rank));
   if (fault == kSkipsEmptySum && rows == 0) return ffi::Error::Success();
   std::fill_n(Data<float>(*dw), groups * n, 0.0f);
+  const bool first_only =
+      fault == kMixesUpCotangents && dy.element_count() < dx->element_count();
   for (int64_t row = 0; row < groups * rows; ++row) {
+    float* const dy_row = first_only ? dy_rows[0] : dy_rows[row];
     float* dw_row = Data<float>(*dw) + row / rows * n;
     for (int64_t j = 0; j < n; ++j) {
-      const float dy_j = dy_rows[row][j];
+      const float dy_j = dy_row[j];
       dw_row[j] += dy_j * x_rows[row][j];
       if (fault == kWrongGradient) dw_row[j] += 0.01f * dy_j;
       Data<float>(*dx)[row * n + j] = dy_j * w_rows[row][j];
-      if (fault == kWritesCotangent) dy_rows[row][j] = 0;
+      if (fault == kWritesCotangent) dy_row[j] = 0;
     }
   }
   return ffi::Error::Success();
@@ -115,6 +119,7 @@ DEFINE_OP(test_writes_cotangent, kWritesCotangent);
 DEFINE_OP(test_skips_last_row, kSkipsLastRow);
 DEFINE_OP(test_skips_empty_sum, kSkipsEmptySum);
 DEFINE_OP(test_mixes_up_loops, kMixesUpLoops);
+DEFINE_OP(test_mixes_up_cotangents, kMixesUpCotangents);
 DEFINE_OP(test_not_deterministic, kNotDeterministic);
 // Sound handlers, for faults on the Python side.
 DEFINE_OP(test_wrong_dtype, kNone);

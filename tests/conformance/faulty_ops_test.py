@@ -91,6 +91,13 @@ class FaultyOpsTest(parameterized.TestCase):
           " result is off",
       ),
       (
+          "mixes_up_cotangents",
+          testing.BatchingTest,
+          "test_vmap_of_gradient_with_some_cotangents",
+          r"under vmap of vjp with in_axes=\[None\] of cotangents: the gradient"
+          " of x is off",
+      ),
+      (
           "not_deterministic",
           testing.MemoryTest,
           "test_runs_again_to_the_same_bits",

@@ -53,6 +53,41 @@ class BatchingTest(Base):
         program = self._check_examples(row, axes, self._vmap_of_gradient)
         self._check_one_call(row, program)
 
+  def test_vmap_of_gradient_with_some_cotangents(self):
+    """Others are the same for all examples, and may be of size 1."""
+    if not self.has_derivatives:
+      return
+    axes = self._axes(range(len(self.case.operands)))
+    operands = self._operands(axes)
+    examples = [_take(operands, axes, index) for index in range(_SIZE)]
+    cotangents = [
+        self.case.cotangents(x, seed=50 + i) for i, x in enumerate(examples)
+    ]
+    count = len(cotangents[0])
+    for batched in (None, *(range(count) if count > 1 else ())):
+      ct_axes = [0 if i == batched else None for i in range(count)]
+      given = [
+          np.stack(x) if axis == 0 else x[0]
+          for x, axis in zip(zip(*cotangents), ct_axes)
+      ]
+      expected = _stack(
+          [
+              self.case.oracle(
+                  transforms.pull_back, x, _take(given, ct_axes, i)
+              )
+              for i, x in enumerate(examples)
+          ]
+      )
+      function = transforms.pull_back(self.case)
+      program = Program(
+          jax.vmap(function, (list(axes), ct_axes)), operands, given
+      )
+      row = f"vmap of vjp with in_axes={ct_axes} of cotangents"
+      labels = self.result_labels(examples[0])
+      labels += self.gradient_labels(examples[0])
+      self.compare(row, program(operands, given), expected, labels)
+      self._check_one_call(row, program)
+
   def test_vmap_with_spmd_axis_name(self):
     function = jax.vmap(self.case, spmd_axis_name="a")
     axes = self._axes(range(len(self.case.operands)))
@@ -109,13 +144,14 @@ class BatchingTest(Base):
     self.compare(row, actual, expected, labels)
     return program
 
-  def _operands(self, *levels, seed=0):
+  def _operands(self, *levels, loops=(2,), seed=0):
     """Returns operands with batch axes where in_axes, innermost first, say."""
     if not levels:
-      return self.case.arrays((2,), seed=seed)
+      return self.case.arrays(loops, seed=seed)
     *inner, axes = levels
     examples = [
-        self._operands(*inner, seed=10 * seed + 100 * i) for i in range(_SIZE)
+        self._operands(*inner, loops=loops, seed=10 * seed + 100 * i)
+        for i in range(_SIZE)
     ]
     return [
         xs[0] if axis is None else np.stack(xs, axis)
@@ -158,11 +194,13 @@ class BatchingTest(Base):
     every = range(count)
     levels = itertools.product([[i] for i in every], repeat=2)
     for inner, outer in (*levels, (every, every)):
-      self._check_nested(self._axes(inner), self._axes(outer, -1))
+      # Without other loops, what is batched once is [3, 1] or [1, 3].
+      for loops in ((2,), ()):
+        self._check_nested(self._axes(inner), self._axes(outer, -1), loops)
 
-  def _check_nested(self, inner, outer):
+  def _check_nested(self, inner, outer, loops):
     row = f"vmap with in_axes={inner} inside vmap with in_axes={outer}"
-    operands = self._operands(inner, outer)
+    operands = self._operands(inner, outer, loops=loops)
     program = Program(jax.vmap(jax.vmap(self.case, inner), outer), *operands)
     expected = _stack(
         [
@@ -177,7 +215,7 @@ class BatchingTest(Base):
             for one in (_take(operands, outer, o) for o in range(_SIZE))
         ]
     )
-    labels = self.result_labels(self.case.arrays((2,)))
+    labels = self.result_labels(self.case.arrays(loops))
     self.compare(row, program(*operands), expected, labels)
     calls = program.calls(self.case.op.forward_target)
     if calls != 1:
