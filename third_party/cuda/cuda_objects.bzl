@@ -7,6 +7,14 @@ load(":flags.bzl", "CudaArchitecturesInfo")
 
 _HEADERS = [".cuh", ".h", ".hh", ".hpp", ".inc", ".inl"]
 
+# The file symbol is nvcc's temporary file, whose name has the number of the process. nvcc has to be
+# called by a relative path: it names all that belongs to it by its own.
+_COMPILE = """\
+strip=$1 object=$2
+shift 2
+"$@" && "$strip" --wildcard --strip-symbol='tmpxft*' "$object"
+"""
+
 def _for_host(option):
     """Returns the option of nvcc that gives `option` to the host compiler.
 
@@ -79,9 +87,9 @@ def _compile(ctx, source, inputs, tools, options):
     stem = source.short_path[:-len(".cu")]
     if source.owner.package == ctx.label.package:
         stem = source.owner.name[:-len(".cu")]
-    raw = ctx.actions.declare_file("_objs/{}/{}.nvcc.o".format(ctx.label.name, stem))
     object = ctx.actions.declare_file("_objs/{}/{}.pic.o".format(ctx.label.name, stem))
     arguments = ctx.actions.args()
+    arguments.add_all([tools.strip, object, ctx.file._nvcc])
     arguments.add("-ccbin", tools.compiler)
     arguments.add_all(["-std=c++17", "-Werror=all-warnings"])
     arguments.add("--forward-unknown-to-host-compiler")
@@ -92,27 +100,16 @@ def _compile(ctx, source, inputs, tools, options):
     arguments.add("/".join(
         ["-Xcudafe=--orig_src_path_name=/", ctx.label.package, ctx.label.name, source.short_path],
     ))
-    arguments.add_all(["-c", source, "-o", raw])
-    ctx.actions.run(
-        executable = ctx.file._nvcc,
+    arguments.add_all(["-c", source, "-o", object])
+    ctx.actions.run_shell(
+        command = _COMPILE,
         arguments = [arguments],
         inputs = depset([source], transitive = [inputs]),
-        outputs = [raw],
+        outputs = [object],
         tools = tools.files,
         mnemonic = "CudaCompile",
         progress_message = "Compiling " + source.short_path,
         env = tools.environment,
-        use_default_shell_env = True,
-    )
-
-    # nvcc's temporary file names the object's file symbol, with the number of its process.
-    ctx.actions.run(
-        executable = tools.strip,
-        arguments = ["--wildcard", "--strip-symbol=tmpxft*", "-o", object.path, raw.path],
-        inputs = [raw],
-        outputs = [object],
-        tools = tools.files,
-        mnemonic = "CudaStrip",
         use_default_shell_env = True,
     )
     return object
