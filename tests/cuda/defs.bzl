@@ -3,12 +3,27 @@
 
 load("@rules_python//python:defs.bzl", "py_test")
 
-def cuda_test(name, deps = [], **kwargs):
-    """A py_test whose source is `name`.py, of what --config=cuda builds; it needs no GPU."""
+_DISASSEMBLER = {
+    "CUOBJDUMP": "@xla_ffi_ops_cuda//:cuobjdump",
+    "NVDISASM": "@xla_ffi_ops_cuda//:nvdisasm",
+}
+
+def cuda_test(name, libraries, deps = [], disassembles = False):
+    """A py_test of what --config=cuda builds; it needs no GPU.
+
+    Args:
+      name: its source is `name`.py.
+      libraries: shared objects, by the environment variable that has the path.
+      deps: Python libraries, beside the kit, jax and absl.
+      disassembles: whether it has the toolkit's disassembler, for sass.py.
+    """
+    files = libraries | (_DISASSEMBLER if disassembles else {})
     py_test(
         name = name,
         size = "small",
         srcs = [name + ".py"],
+        data = files.values(),
+        env = {key: "$(rootpath %s)" % label for key, label in files.items()},
         legacy_create_init = False,
         target_compatible_with = select({
             "//:cuda_enabled": [],
@@ -18,7 +33,5 @@ def cuda_test(name, deps = [], **kwargs):
             "//python/jax_ffi_ops/kit",
             "@xla_ffi_ops_pypi//:absl_py",
             "@xla_ffi_ops_pypi//:jax",
-            "@xla_ffi_ops_pypi//:numpy",
         ],
-        **kwargs
     )

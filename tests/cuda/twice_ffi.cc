@@ -32,7 +32,7 @@ Status TwiceHandler(Device device, ffi::AnyBuffer x,
 
 }  // namespace
 
-XLA_FFI_OPS_DEFINE_HANDLER(cuda_test_twice, TwiceHandler,
+XLA_FFI_OPS_DEFINE_HANDLER(cuda_test_twice_fwd, TwiceHandler,
                            .Arg<ffi::AnyBuffer>()        // x
                                .Ret<ffi::AnyBuffer>());  // y
 
