@@ -70,19 +70,22 @@ def cuda_library(
         **(of_headers | common)
     )
     objects = name + ".objects"
-    cuda_objects(
-        name = objects,
-        srcs = srcs,
-        copts = copts,
-        local_defines = local_defines,
-        visibility = ["//visibility:private"],
-        deps = [headers] + implementation_deps,
-        **common
-    )
+    if srcs:
+        cuda_objects(
+            name = objects,
+            srcs = srcs,
+            copts = copts,
+            local_defines = local_defines,
+            visibility = ["//visibility:private"],
+            deps = [headers] + implementation_deps,
+            **common
+        )
     cc_library(
         name = name,
-        srcs = [objects],
+        srcs = [objects] if srcs else [],
         implementation_deps = implementation_deps,
+        # The runtime library hides its symbols: nothing outside of the same object sees them.
+        linkstatic = True,
         visibility = visibility,
         deps = [headers],
         **(kwargs | common)

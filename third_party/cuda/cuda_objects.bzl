@@ -46,12 +46,15 @@ def _gencode(architectures):
 def _user_options(ctx):
     """Returns copts: nvcc's own as they are; what it does not know, it forwards."""
     options = []
+    standard = "-std=c++17"
     for copt in _words(ctx, ctx.attr.copts):
         if copt.startswith(("-D", "-U", "-Werror=", "-Wno-error")):
             options.append(_for_host(copt))
+        elif copt.startswith(("-std=", "--std=")):
+            standard = copt  # Nvcc takes one alone.
         elif copt != "-Werror":  # It is on; to nvcc the word wants a second one.
             options.append(copt)
-    return options
+    return [standard] + options
 
 def _host_options(ctx, toolchain, features):
     """Returns what the C++ toolchain and the command line tell the host compiler."""
@@ -84,15 +87,15 @@ def _dependency_options(ctx, context):
 
 def _compile(ctx, source, inputs, tools, options):
     """Returns the object of one source."""
-    stem = source.short_path[:-len(".cu")]
-    if source.owner.package == ctx.label.package:
-        stem = source.owner.name[:-len(".cu")]
-    object = ctx.actions.declare_file("_objs/{}/{}.pic.o".format(ctx.label.name, stem))
+    path = source.short_path
+    if path.startswith("../"):  # of another repository
+        _, _, path = path.split("/", 2)
+    path = path.removeprefix(ctx.label.package + "/").removesuffix(".cu") + ".pic.o"
+    object = ctx.actions.declare_file("_objs/{}/{}".format(ctx.label.name, path))
     arguments = ctx.actions.args()
     arguments.add_all([tools.strip, object, ctx.file._nvcc])
     arguments.add("-ccbin", tools.compiler)
-    arguments.add_all(["-std=c++17", "-Werror=all-warnings"])
-    arguments.add("--forward-unknown-to-host-compiler")
+    arguments.add_all(["-Werror=all-warnings", "--forward-unknown-to-host-compiler"])
     arguments.add_all(options)
 
     # Names of static and anonymous kernels have a hash of the source's absolute path, which in a
