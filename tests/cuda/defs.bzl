@@ -23,12 +23,15 @@ def cuda_test(name, libraries, deps = [], disassembles = False):
         size = "small",
         srcs = [name + ".py"],
         data = files.values(),
-        env = {key: "$(rootpath %s)" % label for key, label in files.items()},
+        env = {key: "$(rootpath %s)" % label for key, label in files.items()} | {
+            "ARCHITECTURES": "$(CUDA_ARCHITECTURES)",
+        },
         legacy_create_init = False,
         target_compatible_with = select({
             "//:cuda_enabled": [],
             "//conditions:default": ["@platforms//:incompatible"],
         }),
+        toolchains = ["//:cuda_architectures"],
         deps = deps + [
             "//python/jax_ffi_ops/kit",
             "@xla_ffi_ops_pypi//:absl_py",

@@ -9,6 +9,13 @@ import os
 import re
 import subprocess
 
+# Those of the flag //:cuda_architectures that machine code is made for.
+ARCHITECTURES = [
+    name
+    for name in os.environ["ARCHITECTURES"].split()
+    if name.startswith("sm_")
+]
+
 _ARCHITECTURE = re.compile(r"^arch = (sm_\w+)$")
 _FUNCTION = re.compile(r"^\s*Function\s*:?\s+(\w+):?$")
 _USAGE = re.compile(r"^\s+REG:(\d+) STACK:(\d+) SHARED:\d+ LOCAL:(\d+)\s")
@@ -126,22 +133,28 @@ def kernels(library: str) -> dict[tuple[str, str], Kernel]:
   return {(demangle(s), arch): kernel for (s, arch), kernel in found.items()}
 
 
-def violations(
-    library: str, plans: Mapping[str, Plan], architectures: list[str]
-) -> list[str]:
+def architectures(library: str) -> list[str]:
+  """Returns what a library has code for: sm_* for code, compute_* for PTX."""
+  code = {arch for _, arch in kernels(library)}
+  ptx = re.findall(
+      r"\.sm_(\w+)\.ptx$", "\n".join(_run("--list-ptx", library)), re.M
+  )
+  return sorted(code | {"compute_" + version for version in ptx})
+
+
+def violations(library: str, plans: Mapping[str, Plan]) -> list[str]:
   """Compares a library's kernels with plans for them.
 
   Args:
     library: path of a shared object, an object or a cubin.
     plans: by a regular expression that the C++ names begin with.
-    architectures: those that each plan's kernels have to be there for.
 
   Returns:
     A line for each difference; kernels that no plan or more than one is for,
     and plans that no kernel is for, are differences too.
   """
   lines = []
-  missing = {(p, arch) for p in plans for arch in architectures}
+  missing = {(plan, arch) for plan in plans for arch in ARCHITECTURES}
   for (name, architecture), kernel in sorted(kernels(library).items()):
     named = [pattern for pattern in plans if re.match(pattern, name)]
     if len(named) != 1:

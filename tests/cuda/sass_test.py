@@ -7,8 +7,6 @@ import re
 from absl.testing import absltest
 import sass
 
-_ARCHITECTURES = ["sm_80", "sm_90", "sm_100"]
-
 # What each kernel of broken.cu is found to do.
 _BROKEN = {
     "IndexesLocally": [r"\d+ bytes of stack", r"\d+ accesses to local memory"],
@@ -32,19 +30,28 @@ class SassTest(absltest.TestCase):
             registers=32, wide_loads=False, wide_stores=False
         ),
     }
-    found = sass.violations(os.environ["TWICE"], plans, _ARCHITECTURES)
+    found = sass.violations(os.environ["TWICE"], plans)
     self.assertEmpty(found)
+
+  def test_architectures(self):
+    self.assertCountEqual(
+        os.environ["ARCHITECTURES"].split(),
+        sass.architectures(os.environ["TWICE"]),
+    )
 
   def test_missing_and_unplanned(self):
     plans = {"Other": sass.Plan(registers=32)}
-    found = sass.violations(os.environ["TWICE"], plans, ["sm_80"])
-    self.assertLen(found, 2 * len(_ARCHITECTURES) + 1)
-    self.assertEqual("Other on sm_80: no kernel", found[-1])
-    self.assertEndsWith(found[0], ": 0 plans")
+    found = sass.violations(os.environ["TWICE"], plans)
+    count = len(sass.ARCHITECTURES)
+    self.assertLen(found, 3 * count)
+    for line in found[: 2 * count]:
+      self.assertRegex(line, r"TwiceKernel<.* on sm_\d+\w?: 0 plans$")
+    for line in found[2 * count :]:
+      self.assertRegex(line, r"^Other on sm_\d+\w?: no kernel$")
 
   def test_broken(self):
     kernels = sass.kernels(os.environ["BROKEN"])
-    self.assertLen(kernels, len(_BROKEN) * len(_ARCHITECTURES))
+    self.assertLen(kernels, len(_BROKEN) * len(sass.ARCHITECTURES))
     for (name, architecture), kernel in kernels.items():
       found = sass.Plan(registers=128).violations(kernel)
       expected = _BROKEN[re.match(r"xla_ffi_ops::(\w+)\(", name)[1]]

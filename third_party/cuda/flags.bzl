@@ -20,11 +20,15 @@ def _cuda_architectures_impl(ctx):
             fail("{}: want sm_NN or compute_NN, got '{}'".format(ctx.label, name))
     if not names:
         fail("{}: want at least one architecture".format(ctx.label))
-    return [CudaArchitecturesInfo(names = names)]
+    return [
+        CudaArchitecturesInfo(names = names),
+        platform_common.TemplateVariableInfo({"CUDA_ARCHITECTURES": " ".join(names)}),
+    ]
 
 cuda_architectures = rule(
     implementation = _cuda_architectures_impl,
     build_setting = config.string_list(flag = True),
     doc = "Names of nvcc, separated by commas: sm_90 is machine code for that GPU, compute_90 is " +
-          "PTX, which the driver compiles for that GPU and later ones.",
+          "PTX, which the driver compiles for that GPU and later ones. As one of a target's " +
+          "`toolchains` it makes $(CUDA_ARCHITECTURES) of them.",
 )
