@@ -40,7 +40,8 @@ def cuda_library(
       implementation_deps: the same, but their headers do not reach those who depend on this.
       copts: options of nvcc (-use_fast_math, -maxrregcount=64, -Xptxas=-v); options that it does
           not know go to the host compiler (-Wextra, -fno-exceptions). C++17 is the default, and
-          all warnings are errors.
+          all warnings are errors. For options to all of them there is
+          --action_env=NVCC_APPEND_FLAGS=-lineinfo.
       local_defines: macros of these srcs alone.
       tags: for all that is made.
       target_compatible_with: more constraints.

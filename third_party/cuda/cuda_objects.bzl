@@ -7,12 +7,14 @@ load(":flags.bzl", "CudaArchitecturesInfo")
 
 _HEADERS = [".cuh", ".h", ".hh", ".hpp", ".inc", ".inl"]
 
-# The file symbol is nvcc's temporary file, whose name has the number of the process. nvcc has to be
-# called by a relative path: it names all that belongs to it by its own.
+# Objects name nvcc's temporary files, whose own names have the number of the process; files that it
+# keeps have not. It has to be called by a relative path: it finds all else beside itself.
 _COMPILE = """\
-strip=$1 object=$2
-shift 2
-"$@" && "$strip" --wildcard --strip-symbol='tmpxft*' "$object"
+kept=$1.kept
+shift
+mkdir -p "$kept"
+trap 'rm -rf "$kept"' EXIT
+"$@" --keep --keep-dir="$kept"
 """
 
 def _for_host(option):
@@ -93,7 +95,7 @@ def _compile(ctx, source, inputs, tools, options):
     path = path.removeprefix(ctx.label.package + "/").removesuffix(".cu") + ".pic.o"
     object = ctx.actions.declare_file("_objs/{}/{}".format(ctx.label.name, path))
     arguments = ctx.actions.args()
-    arguments.add_all([tools.strip, object, ctx.file._nvcc])
+    arguments.add_all([object, ctx.file._nvcc])
     arguments.add("-ccbin", tools.compiler)
     arguments.add_all(["-Werror=all-warnings", "--forward-unknown-to-host-compiler"])
     arguments.add_all(options)
@@ -112,7 +114,8 @@ def _compile(ctx, source, inputs, tools, options):
         tools = tools.files,
         mnemonic = "CudaCompile",
         progress_message = "Compiling " + source.short_path,
-        env = tools.environment,
+        # As for C++: a debugger finds sources from where it is started.
+        env = tools.environment | {"PWD": "/proc/self/cwd"},
         use_default_shell_env = True,
     )
     return object
@@ -136,10 +139,6 @@ def _cuda_objects_impl(ctx):
             variables = cc_common.empty_variables(),
         ),
         files = depset(transitive = [toolchain.all_files, ctx.attr._compiler.files]),
-        strip = cc_common.get_tool_for_action(
-            feature_configuration = features,
-            action_name = "strip",
-        ),
     )
     context = cc_common.merge_cc_infos(
         cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
