@@ -78,6 +78,8 @@ class Plan:
 
   def violations(self, kernel: Kernel) -> list[str]:
     """Returns what is not as planned."""
+    if not kernel.code or not kernel.registers:
+      return ["no code or no resource usage was read"]
     found = []
     if kernel.registers > self.registers:
       found.append(f"{kernel.registers} registers, not {self.registers}")
@@ -115,8 +117,8 @@ def demangle(symbol: str) -> str:
   return name.decode() if name else symbol
 
 
-def kernels(library: str) -> dict[tuple[str, str], Kernel]:
-  """Returns a library's kernels, by C++ name and architecture."""
+def kernels(library: str) -> list[tuple[str, str, Kernel]]:
+  """Returns C++ name, architecture and code of each of a library's kernels."""
   found = collections.defaultdict(Kernel)
   for option in ("--dump-resource-usage", "--dump-sass"):
     architecture = kernel = None
@@ -130,12 +132,13 @@ def kernels(library: str) -> dict[tuple[str, str], Kernel]:
         kernel.stack = int(match[2]) + int(match[3])
       elif match := _INSTRUCTION.match(line):
         kernel.code.append((int(match[1], 16), match[2], match[3]))
-  return {(demangle(s), arch): kernel for (s, arch), kernel in found.items()}
+  # By symbol: two files may have kernels of the same name.
+  return [(demangle(s), arch, found[s, arch]) for s, arch in sorted(found)]
 
 
 def architectures(library: str) -> list[str]:
   """Returns what a library has code for: sm_* for code, compute_* for PTX."""
-  code = {arch for _, arch in kernels(library)}
+  code = {arch for _, arch, _ in kernels(library)}
   ptx = re.findall(
       r"\.sm_(\w+)\.ptx$", "\n".join(_run("--list-ptx", library)), re.M
   )
@@ -155,7 +158,7 @@ def violations(library: str, plans: Mapping[str, Plan]) -> list[str]:
   """
   lines = []
   missing = {(plan, arch) for plan in plans for arch in ARCHITECTURES}
-  for (name, architecture), kernel in sorted(kernels(library).items()):
+  for name, architecture, kernel in kernels(library):
     named = [pattern for pattern in plans if re.match(pattern, name)]
     if len(named) != 1:
       lines.append(f"{name} on {architecture}: {len(named)} plans")

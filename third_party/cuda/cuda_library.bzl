@@ -28,9 +28,9 @@ def cuda_library(
     """CUDA C++, for the architectures of the flag //:cuda_architectures.
 
     Without the flag //:cuda it is an incompatible target: wildcards skip it, and nothing of CUDA is
-    fetched. The runtime library is linked statically. A kernel can include CUDA's headers and
-    those of the kit that know nothing of XLA (device.h, float16.h, rows.h). Device code of one
-    file cannot call that of another (-rdc).
+    fetched. It is always linked statically, and so is the runtime library. A kernel can include
+    CUDA's headers and those of the kit that know nothing of XLA (device.h, float16.h, rows.h).
+    Device code of one file cannot call that of another (-rdc).
 
     Args:
       name: makes the cc_library of this name.
@@ -59,6 +59,7 @@ def cuda_library(
         if key in kwargs:
             common[key] = kwargs.pop(key)
     of_headers = {key: kwargs.pop(key) for key in _OF_HEADERS if key in kwargs}
+
     headers = name + ".hdrs"
     cc_library(
         name = headers,
@@ -85,9 +86,8 @@ def cuda_library(
         name = name,
         srcs = [objects] if srcs else [],
         implementation_deps = implementation_deps,
-        # The runtime library hides its symbols: nothing outside of the same object sees them.
-        linkstatic = True,
         visibility = visibility,
         deps = [headers],
-        **(kwargs | common)
+        # The runtime library hides its symbols: nothing outside of the same object sees them.
+        **(kwargs | common | {"linkstatic": True})
     )

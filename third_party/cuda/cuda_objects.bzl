@@ -53,7 +53,7 @@ def _user_options(ctx):
         if copt.startswith(("-D", "-U", "-Werror=", "-Wno-error")):
             options.append(_for_host(copt))
         elif copt.startswith(("-std=", "--std=")):
-            standard = copt  # Nvcc takes one alone.
+            standard = copt  # nvcc takes only one.
         elif copt != "-Werror":  # It is on; to nvcc the word wants a second one.
             options.append(copt)
     return [standard] + options
