@@ -5,7 +5,10 @@
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
+load("//third_party/cuda:cuda_library.bzl", _cuda_library = "cuda_library")
 load("//xla_ffi_ops:version_script.bzl", "version_script")
+
+cuda_library = _cuda_library
 
 # What the headers of this repository need; a consumer's .bazelrc is its own.
 _COPTS = ["-std=c++17"]
@@ -23,6 +26,8 @@ _KERNEL_COPTS = _COPTS + [
 # What XLA_FFI_OPS_DEFINE_HANDLER and XLA_FFI_OPS_DEFINE_STATE define.
 _SYMBOLS = ["_cpu"]
 _STATE_SYMBOLS = ["_instantiate_cpu", "_state_type_id", "_state_type_info"]
+_CUDA_SYMBOLS = ["_cuda"]
+_CUDA_STATE_SYMBOLS = ["_instantiate_cuda"]
 
 def _products(names, suffixes):
     return [name + suffix for name in names for suffix in suffixes]
@@ -45,20 +50,38 @@ def xla_ffi_kernel(name, copts = [], deps = [], **kwargs):
         **kwargs
     )
 
-def xla_ffi_library(name, copts = [], deps = [], **kwargs):
+def _if_cuda(values):
+    return select({Label("//:cuda_enabled"): values, "//conditions:default": []})
+
+def xla_ffi_library(
+        name,
+        copts = [],
+        cuda_deps = [],
+        deps = [],
+        local_defines = [],
+        **kwargs):
     """FFI handlers, to be linked into an xla_ffi_extension.
+
+    With `cuda_deps` and the flag //:cuda, XLA_FFI_OPS_DEFINE_HANDLER defines each handler for CUDA
+    too.
 
     Args:
       name: makes the cc_library of this name. It is linked in whole, since nothing in C++ refers
         to a handler.
       copts: more compiler options.
+      cuda_deps: cuda_library targets, of no use and not built without the flag.
       deps: more dependencies; the handler kit and XLA's FFI headers are there.
+      local_defines: macros of these sources.
       **kwargs: for cc_library: srcs, hdrs, visibility and so on.
     """
+    if cuda_deps:
+        deps = deps + _if_cuda(cuda_deps)
+        local_defines = local_defines + _if_cuda(["XLA_FFI_OPS_CUDA"])
     cc_library(
         name = name,
         alwayslink = True,
         copts = _COPTS + copts,
+        local_defines = local_defines,
         deps = deps + [Label("//xla_ffi_ops:ffi")],
         **kwargs
     )
@@ -68,6 +91,7 @@ def xla_ffi_extension(
         deps,
         handlers = [],
         stateful_handlers = [],
+        cuda = False,
         linkopts = [],
         visibility = None,
         **kwargs):
@@ -84,15 +108,25 @@ def xla_ffi_extension(
       deps: xla_ffi_library targets.
       handlers: FFI target names, as given to XLA_FFI_OPS_DEFINE_HANDLER.
       stateful_handlers: those that also have an XLA_FFI_OPS_DEFINE_STATE.
+      cuda: whether all of the handlers are for CUDA too, with the flag //:cuda; their libraries
+          have cuda_deps.
       linkopts: more linker options.
       visibility: of `name`.
       **kwargs: for all that is made: tags, testonly and so on.
     """
+    symbols = (
+        _products(handlers + stateful_handlers, _SYMBOLS) +
+        _products(stateful_handlers, _STATE_SYMBOLS)
+    )
+    if cuda:
+        symbols = symbols + _if_cuda(
+            _products(handlers + stateful_handlers, _CUDA_SYMBOLS) +
+            _products(stateful_handlers, _CUDA_STATE_SYMBOLS),
+        )
     script = name + ".lds"
     version_script(
         name = script,
-        symbols = _products(handlers + stateful_handlers, _SYMBOLS) +
-                  _products(stateful_handlers, _STATE_SYMBOLS),
+        symbols = symbols,
         visibility = ["//visibility:private"],
         **kwargs
     )

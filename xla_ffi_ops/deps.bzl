@@ -3,6 +3,7 @@
 
 load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 load("//third_party/buildifier:buildifier.bzl", "buildifier")
+load("//third_party/cuda:toolkit.bzl", "cuda_toolkit")
 load("//third_party/jaxlib:headers.bzl", "jaxlib_headers")
 load("//third_party/pypi:pypi.bzl", "pypi_install")
 load("//third_party/python:python.bzl", "local_python")
@@ -57,6 +58,8 @@ def xla_ffi_ops_repositories(
         )
     if "xla_ffi_ops_buildifier" not in skip:
         buildifier(name = "xla_ffi_ops_buildifier")
+    if "xla_ffi_ops_cuda" not in skip:
+        cuda_toolkit(name = "xla_ffi_ops_cuda")
     for name, lock in {
         "xla_ffi_ops_cuda_wheels": Label("//third_party/pypi:cuda.lock"),
         "xla_ffi_ops_demo": Label("//third_party/pypi:demo.lock"),

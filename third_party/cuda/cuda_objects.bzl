@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles .cu files, the same way in every folder and on every machine."""
+
+load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_common")
+load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain", "use_cc_toolchain")
+load(":flags.bzl", "CudaArchitecturesInfo")
+
+_HEADERS = [".cuh", ".h", ".hh", ".hpp", ".inc", ".inl"]
+
+# Objects name nvcc's temporary files, whose own names have the number of the process; files that it
+# keeps have not. It has to be called by a relative path: it finds all else beside itself.
+_COMPILE = """\
+kept=$1.kept
+shift
+mkdir -p "$kept"
+trap 'rm -rf "$kept"' EXIT
+"$@" --keep --keep-dir="$kept"
+"""
+
+def _for_host(option):
+    """Returns the option of nvcc that gives `option` to the host compiler.
+
+    nvcc splits it at commas, takes backslashes away, and has a shell read the rest.
+    """
+    option = option.replace("\\", "\\\\").replace(",", "\\,")
+    if not all([char.isalnum() or char in "-+=_./:@%~" for char in option.elems()]):
+        option = "'{}'".format(option.replace("'", "'\\\\''"))
+    return "-Xcompiler=" + option
+
+def _words(ctx, strings):
+    """Returns what cc_library makes of such an attribute."""
+    words = []
+    for string in strings:
+        expanded = ctx.expand_make_variables("", ctx.expand_location(string, ctx.attr.deps), {})
+        words += ctx.tokenize(expanded)
+    return words
+
+def _gencode(architectures):
+    """Returns nvcc's options; PTX and code of one architecture share their front end."""
+    codes = {}
+    for name in architectures:
+        codes.setdefault(name.replace("sm_", "compute_"), []).append(name)
+    return [
+        "-gencode=arch={},code=[{}]".format(virtual, ",".join(real))
+        for virtual, real in codes.items()
+    ]
+
+def _user_options(ctx):
+    """Returns copts: nvcc's own as they are; what it does not know, it forwards."""
+    options = []
+    standard = "-std=c++17"
+    for copt in _words(ctx, ctx.attr.copts):
+        if copt.startswith(("-D", "-U", "-Werror=", "-Wno-error")):
+            options.append(_for_host(copt))
+        elif copt.startswith(("-std=", "--std=")):
+            standard = copt  # nvcc takes only one.
+        elif copt != "-Werror":  # It is on; to nvcc the word wants a second one.
+            options.append(copt)
+    return [standard] + options
+
+def _host_options(ctx, toolchain, features):
+    """Returns what the C++ toolchain and the command line tell the host compiler."""
+    cpp = ctx.fragments.cpp
+    options = cc_common.get_memory_inefficient_command_line(
+        feature_configuration = features,
+        action_name = "c++-compile",
+        variables = cc_common.create_compile_variables(
+            cc_toolchain = toolchain,
+            feature_configuration = features,
+            use_pic = True,
+            user_compile_flags = cpp.copts + cpp.cxxopts,
+        ),
+    )
+
+    # nvcc knows its language by an option of its own.
+    return [_for_host(o) for o in options if not o.startswith("-std=")]
+
+def _dependency_options(ctx, context):
+    defines = context.defines.to_list() + _words(ctx, ctx.attr.local_defines)
+    words = ["-D" + define for define in defines]
+    for option, folders in [
+        ("-iquote", context.quote_includes),
+        ("-I", context.includes),
+        ("-isystem", context.system_includes),
+    ]:
+        for folder in folders.to_list():
+            words += [option, folder]
+    return [_for_host(word) for word in words]
+
+def _compile(ctx, source, inputs, tools, options):
+    """Returns the object of one source."""
+    path = source.short_path
+    if path.startswith("../"):  # of another repository
+        _, _, path = path.split("/", 2)
+    path = path.removeprefix(ctx.label.package + "/").removesuffix(".cu") + ".pic.o"
+    object = ctx.actions.declare_file("_objs/{}/{}".format(ctx.label.name, path))
+    arguments = ctx.actions.args()
+    arguments.add_all([object, ctx.file._nvcc])
+    arguments.add("-ccbin", tools.compiler)
+    arguments.add_all(["-Werror=all-warnings", "--forward-unknown-to-host-compiler"])
+    arguments.add_all(options)
+
+    # Names of static and anonymous kernels have a hash of the source's absolute path, which in a
+    # sandbox is never the same. This option comes after nvcc's own and wins.
+    arguments.add("/".join(
+        ["-Xcudafe=--orig_src_path_name=/", ctx.label.package, ctx.label.name, source.short_path],
+    ))
+    arguments.add_all(["-c", source, "-o", object])
+    ctx.actions.run_shell(
+        command = _COMPILE,
+        arguments = [arguments],
+        inputs = depset([source], transitive = [inputs]),
+        outputs = [object],
+        tools = tools.files,
+        mnemonic = "CudaCompile",
+        progress_message = "Compiling " + source.short_path,
+        # As for C++: a debugger finds sources from where it is started.
+        env = tools.environment | {"PWD": "/proc/self/cwd"},
+        use_default_shell_env = True,
+    )
+    return object
+
+def _cuda_objects_impl(ctx):
+    toolchain = find_cc_toolchain(ctx)
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
+    tools = struct(
+        compiler = cc_common.get_tool_for_action(
+            feature_configuration = features,
+            action_name = "c++-compile",
+        ),
+        environment = cc_common.get_environment_variables(
+            feature_configuration = features,
+            action_name = "c++-compile",
+            variables = cc_common.empty_variables(),
+        ),
+        files = depset(transitive = [toolchain.all_files, ctx.attr._compiler.files]),
+    )
+    context = cc_common.merge_cc_infos(
+        cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
+    ).compilation_context
+    options = (
+        _gencode(ctx.attr._architectures[CudaArchitecturesInfo].names) +
+        _host_options(ctx, toolchain, features) +
+        _dependency_options(ctx, context) +
+        _user_options(ctx)
+    )
+    headers = [file for file in ctx.files.srcs if not file.path.endswith(".cu")]
+    inputs = depset(headers, transitive = [context.headers])
+    objects = [
+        _compile(ctx, source, inputs, tools, options)
+        for source in ctx.files.srcs
+        if source.path.endswith(".cu")
+    ]
+    return [DefaultInfo(files = depset(objects))]
+
+cuda_objects = rule(
+    implementation = _cuda_objects_impl,
+    attrs = {
+        "copts": attr.string_list(),
+        "deps": attr.label_list(providers = [CcInfo]),
+        "local_defines": attr.string_list(),
+        "srcs": attr.label_list(allow_files = [".cu"] + _HEADERS),
+        "_architectures": attr.label(default = "//:cuda_architectures"),
+        "_compiler": attr.label(default = "@xla_ffi_ops_cuda//:compiler", cfg = "exec"),
+        "_nvcc": attr.label(
+            default = "@xla_ffi_ops_cuda//:cuda/bin/nvcc",
+            allow_single_file = True,
+            cfg = "exec",
+        ),
+    },
+    fragments = ["cpp"],
+    toolchains = use_cc_toolchain(),
+    doc = "Position-independent objects of .cu files; cuda_library is what to use.",
+)

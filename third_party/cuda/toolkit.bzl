@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The CUDA toolkit: locked wheels, or one that is installed."""
+
+# Folders of a toolkit, where they may be below its root, and what proves each.
+_LAYOUT = {
+    "bin": (["bin"], ["nvcc", "nvcc.profile", "cudafe++", "fatbinary", "ptxas"]),
+    "include": (
+        ["include", "targets/x86_64-linux/include", "targets/sbsa-linux/include"],
+        ["cuda_runtime.h", "cuda_runtime_api.h"],
+    ),
+    "lib": (
+        ["lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"],
+        ["libcudart_static.a"],
+    ),
+    "nvvm": (["nvvm"], ["bin/cicc", "libdevice"]),
+}
+
+_MAJOR_VERSIONS = ["12", "13"]
+
+_VERSION = "#define CUDART_VERSION"
+
+def _find(root, folders, files):
+    """Returns the first folder that has all files, or None."""
+    for folder in folders:
+        found = root.get_child(folder)
+        if all([found.get_child(file).exists for file in files]):
+            return found
+    return None
+
+def _version(rctx, include, said):
+    text = rctx.read(include.get_child("cuda_runtime_api.h"))
+    _, _, number = text.partition(_VERSION)
+    number = number.split("\n")[0].strip()
+    if not number.isdigit():
+        fail("{}: cuda_runtime_api.h has no line `{} <number>`.".format(said, _VERSION))
+    major, minor = str(int(number) // 1000), str(int(number) % 1000 // 10)
+    if major not in _MAJOR_VERSIONS:
+        fail("{} is CUDA {}.{}; supported are {}.".format(
+            said,
+            major,
+            minor,
+            " and ".join([version + ".x" for version in _MAJOR_VERSIONS]),
+        ))
+    return major + "." + minor
+
+def _cuda_toolkit_impl(rctx):
+    path = rctx.os.environ.get("XLA_FFI_OPS_CUDA_PATH") or rctx.attr.path
+    if path:
+        said = "The CUDA toolkit `{}`".format(path)
+        if not path.startswith("/"):
+            fail(said + " has to be named by its absolute path.")
+        root = rctx.path(path)
+    else:
+        said = "The CUDA toolkit of " + str(rctx.attr.wheels)
+        root = rctx.path(rctx.attr.wheels).dirname.get_child("site-packages/nvidia/cu13")
+
+    # With the same folders always, and no `targets`, nvcc takes its headers from `include`.
+    for name, (folders, files) in _LAYOUT.items():
+        found = _find(root, folders, files)
+        if not found:
+            fail("{} lacks {} in {} (chosen by XLA_FFI_OPS_CUDA_PATH or cuda_toolkit).".format(
+                said,
+                ", ".join(files),
+                " or ".join(["{}/{}".format(root, folder) for folder in folders]),
+            ))
+        rctx.symlink(found, "cuda/" + name)
+
+    # Any version of these two reads what an older compiler wrote.
+    readers = {
+        name: "cuda/bin/" + name if root.get_child("bin/" + name).exists else str(
+            rctx.attr.wheels.same_package_label("bin/" + name),
+        )
+        for name in ["cuobjdump", "nvdisasm"]
+    }
+    rctx.template("BUILD.bazel", rctx.attr._build_file, {
+        "{" + key + "}": value
+        for key, value in readers.items() + [
+            ("origin", path or "PyPI"),
+            ("version", _version(rctx, rctx.path("cuda/include"), said)),
+        ]
+    }, executable = False)
+
+cuda_toolkit = repository_rule(
+    implementation = _cuda_toolkit_impl,
+    attrs = {
+        "path": attr.string(
+            doc = "Absolute path of an installed toolkit, 12.x or 13.x, in place of `wheels`; " +
+                  "the environment's XLA_FFI_OPS_CUDA_PATH wins over it.",
+        ),
+        "wheels": attr.label(
+            default = "@xla_ffi_ops_cuda_wheels//:BUILD.bazel",
+            doc = "BUILD file of the pypi_install that has the toolkit's wheels.",
+        ),
+        "_build_file": attr.label(default = "//third_party/cuda:toolkit.BUILD"),
+    },
+    environ = ["XLA_FFI_OPS_CUDA_PATH"],
+    doc = """A CUDA compiler, its headers and the static runtime library.
+
+Makes `:compiler` and `cuda/bin/nvcc` for cuda_library, `:cudart` (headers and
+library, for C++ that calls CUDA), and `:cuobjdump` and `:nvdisasm`.""",
+)
