@@ -6,6 +6,7 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
 load("//third_party/cuda:cuda_library.bzl", _cuda_library = "cuda_library")
+load("//xla_ffi_ops:private.bzl", "optimized")
 load("//xla_ffi_ops:version_script.bzl", "version_script")
 
 cuda_library = _cuda_library
@@ -16,8 +17,7 @@ _COPTS = ["-std=c++17"]
 # -fopenmp-simd obeys `#pragma omp simd` and brings no OpenMP runtime. The other
 # two let loops with sqrt and with selects be vectorized; none of them changes
 # a result, as -ffast-math does.
-_KERNEL_COPTS = _COPTS + [
-    "-O3",
+_KERNEL_COPTS = _COPTS + optimized("-O3") + [
     "-fopenmp-simd",
     "-fno-math-errno",
     "-fno-trapping-math",
@@ -80,7 +80,7 @@ def xla_ffi_library(
     cc_library(
         name = name,
         alwayslink = True,
-        copts = _COPTS + copts,
+        copts = _COPTS + optimized("-O2") + copts,
         local_defines = local_defines,
         deps = deps + [Label("//xla_ffi_ops:ffi")],
         **kwargs
