@@ -41,9 +41,13 @@ template <typename Scale>
 inline constexpr int kBackwardThreads = kHasScale<Scale> ? 512 : 1024;
 
 // How many registers hold x, and as many dy, the next x and the next dy.
+// 16-bit elements have twice as many sums.
 template <typename T, typename Scale, int kSize>
 inline constexpr int kBackwardRegisters =
-    (kHasScale<Scale> ? 16 : 8) / (kSize == 1 ? 2 : 1);
+    !kHasScale<Scale> ? 8 / (kSize == 1 ? 2 : 1)
+    : kSize == 1      ? 8
+    : sizeof(T) == 4  ? 16
+                      : 12;
 
 // One access of x, dy and scale, and what is computed from them.
 template <typename T, typename Scale, int kSize>
@@ -181,11 +185,11 @@ __launch_bounds__(kBackwardThreads<Scale>) void RmsNormBackwardKernel(
         x[i] = next_x[i];
         dy[i] = next_dy[i];
       }
-      if (base + step < args.rows) load_next(group, base + step + threadIdx.y);
       const int64_t group_row = base + threadIdx.y;
       const bool valid = group_row < args.rows;
       const int64_t row = group * args.rows + (valid ? group_row : 0);
       const auto scale = RowAt(args.scale, row);
+      if (base + step < args.rows) load_next(group, base + step + threadIdx.y);
       Sum dot = 0;
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {

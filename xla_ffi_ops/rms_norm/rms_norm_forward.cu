@@ -60,7 +60,7 @@ __global__ __launch_bounds__(kForwardThreads) void RmsNormForwardKernel(
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
       const int64_t row = row_at(base, r);
-      const T* const from = RowAt(args.x, row < args.end ? row : 0);
+      const T* const from = RowAt(args.x, row < args.end ? row : args.begin);
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
         const int column = first + i * stride;
@@ -83,6 +83,13 @@ __global__ __launch_bounds__(kForwardThreads) void RmsNormForwardKernel(
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) x[r][i] = next[r][i];
     }
+    // Before more registers are in use: this may divide 64-bit integers.
+    decltype(RowAt(args.scale, 0)) scale[kRows];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const int64_t row = row_at(base, r);
+      scale[r] = RowAt(args.scale, row < args.end ? row : args.begin);
+    }
     if (base + step < args.end) load_next(base + step);
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
@@ -98,13 +105,12 @@ __global__ __launch_bounds__(kForwardThreads) void RmsNormForwardKernel(
       const int64_t row = row_at(base, r);
       if (row >= args.end) continue;
       if (first == 0) args.rstd[row] = rstd;
-      const auto scale = RowAt(args.scale, row);
       T* const y = args.y + row * args.cols;
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
         const int column = first + i * stride;
         if (column < cols) {
-          StoreY<RmsNormSum<T, Scale>>(x[r][i], rstd, scale, column, y);
+          StoreY<RmsNormSum<T, Scale>>(x[r][i], rstd, scale[r], column, y);
         }
       }
     }
@@ -167,7 +173,7 @@ void LaunchForward(cudaStream_t stream,
                    const RmsNormForwardArgs<T, Scale>& args) {
   using Acc = Accumulator<T>;
   constexpr int kLoads = LoadsIn<T, kSize>(kForwardRegisters<T, kSize>);
-  constexpr int kRows = 4;
+  constexpr int kRows = sizeof(T) > 4 ? 2 : 4;
   constexpr int kNarrowLoads = std::max(1, kLoads / kRows);
   constexpr int kBlockThreads = 128;  // more only for a row that needs them
   const StreamDevice device(stream);
