@@ -41,10 +41,11 @@ template <typename Scale>
 inline constexpr int kBackwardThreads = kHasScale<Scale> ? 512 : 1024;
 
 // How many registers hold x, and as many dy, the next x and the next dy.
-// 16-bit elements have twice as many sums.
+// 16-bit elements have twice as many sums; more accesses, or doubles, need more
+// other registers.
 template <typename T, typename Scale, int kSize>
 inline constexpr int kBackwardRegisters =
-    !kHasScale<Scale> ? 8 / (kSize == 1 ? 2 : 1)
+    !kHasScale<Scale> ? (kSize == 1 || sizeof(T) > 4 ? 4 : 8)
     : kSize == 1      ? 8
     : sizeof(T) == 4  ? 16
                       : 12;
@@ -144,7 +145,7 @@ size_t AddRowsBytes(dim3 block, int64_t cols) {
 // kLoads accesses of kSize elements of x and of dy.
 template <typename T, typename Scale, int kSize, int kLoads>
 __global__
-__launch_bounds__(kBackwardThreads<Scale>) void RmsNormBackwardKernel(
+__launch_bounds__(kBackwardThreads<Scale>, 1) void RmsNormBackwardKernel(
     const __grid_constant__ RmsNormBackwardArgs<T, Scale> args) {
   using Acc = Accumulator<T>;
   using Sum = RmsNormSum<T, Scale>;
@@ -237,7 +238,7 @@ __launch_bounds__(kBackwardThreads<Scale>) void RmsNormBackwardKernel(
 // it.
 template <typename T, typename Scale, int kSize, int kLoads>
 __global__
-__launch_bounds__(kBackwardThreads<Scale>) void RmsNormBackwardWideKernel(
+__launch_bounds__(kBackwardThreads<Scale>, 1) void RmsNormBackwardWideKernel(
     const __grid_constant__ RmsNormBackwardArgs<T, Scale> args) {
   using Acc = Accumulator<T>;
   using Sum = RmsNormSum<T, Scale>;

@@ -44,7 +44,7 @@ __device__ inline void StoreY(const Pack<T, kSize>& x, Accumulator<T> rstd,
 // kLoads accesses of kSize elements in each of kRows rows. More than one row is
 // for rows that are no wider than a warp.
 template <typename T, typename Scale, int kSize, int kLoads, int kRows>
-__global__ __launch_bounds__(kForwardThreads) void RmsNormForwardKernel(
+__global__ __launch_bounds__(kForwardThreads, 1) void RmsNormForwardKernel(
     const __grid_constant__ RmsNormForwardArgs<T, Scale> args) {
   using Acc = Accumulator<T>;
   Pack<T, kSize> x[kRows][kLoads];
@@ -119,7 +119,7 @@ __global__ __launch_bounds__(kForwardThreads) void RmsNormForwardKernel(
 
 // Rows of any width, one per block or cluster, read twice.
 template <typename T, typename Scale, int kSize, int kLoads>
-__global__ __launch_bounds__(kForwardThreads) void RmsNormForwardWideKernel(
+__global__ __launch_bounds__(kForwardThreads, 1) void RmsNormForwardWideKernel(
     const __grid_constant__ RmsNormForwardArgs<T, Scale> args) {
   using Acc = Accumulator<T>;
   Pack<T, kSize> x[kLoads];
@@ -173,7 +173,7 @@ void LaunchForward(cudaStream_t stream,
                    const RmsNormForwardArgs<T, Scale>& args) {
   using Acc = Accumulator<T>;
   constexpr int kLoads = LoadsIn<T, kSize>(kForwardRegisters<T, kSize>);
-  constexpr int kRows = sizeof(T) > 4 ? 2 : 4;
+  constexpr int kRows = 2;
   constexpr int kNarrowLoads = std::max(1, kLoads / kRows);
   constexpr int kBlockThreads = 128;  // more only for a row that needs them
   const StreamDevice device(stream);
