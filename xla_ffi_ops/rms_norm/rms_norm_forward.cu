@@ -27,7 +27,7 @@ inline constexpr int kForwardThreads = 1024;
 // How many of them hold x, and as many the next x: with 16, 64 KiB of loads are
 // in flight all the time. More accesses, or doubles, need more other registers.
 template <typename T, int kSize>
-inline constexpr int kForwardRegisters = kSize == 1      ? 8
+inline constexpr int kForwardRegisters = kSize == 1      ? 6
                                          : sizeof(T) > 4 ? 12
                                                          : 16;
 
