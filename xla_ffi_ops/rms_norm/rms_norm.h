@@ -22,14 +22,35 @@
 
 namespace xla_ffi_ops {
 
+namespace internal {
+
+template <typename Scale>
+struct RmsNormScale {
+  using Type = void;
+};
+template <typename S>
+struct RmsNormScale<Rows<const S>> {
+  using Type = S;
+};
+
+}  // namespace internal
+
 // What a row of `Scale` (Rows<const S> or Ones) and x of type T multiply to.
 template <typename T, typename Scale>
 using RmsNormSum = decltype(Accumulator<T>{} * (Scale{}[0][0] * float{}));
+
+// S for Rows<const S>, void for Ones.
+template <typename Scale>
+using RmsNormScale = typename internal::RmsNormScale<Scale>::Type;
 
 // Rows [begin, end) of y and rstd. T is Float16, BFloat16, float or double;
 // Scale is Ones or Rows<const S> with S one of these four.
 template <typename T, typename Scale>
 void RmsNormForward(Cpu, int64_t begin, int64_t end, int64_t cols,
+                    Accumulator<T> eps, Rows<const T> x, Scale scale, T* y,
+                    Accumulator<T>* rstd);
+template <typename T, typename Scale>
+void RmsNormForward(Cuda device, int64_t begin, int64_t end, int64_t cols,
                     Accumulator<T> eps, Rows<const T> x, Scale scale, T* y,
                     Accumulator<T>* rstd);
 
@@ -40,6 +61,17 @@ void RmsNormBackward(Cpu, int64_t begin, int64_t end, int64_t cols,
                      Rows<const T> x, Scale scale,
                      Rows<const Accumulator<T>> rstd, Rows<const T> dy, T* dx,
                      RmsNormSum<T, Scale>* dscale);
+
+// dx of groups * rows rows, and in dscale[groups, cols] the sum over the `rows`
+// rows of each group, rounded once (zeros for no rows; null with Ones). The sum
+// is kept in workspace[groups, parts, cols] meanwhile, for any parts >= 1 (null
+// with Ones). More parts keep more of the device busy.
+template <typename T, typename Scale>
+void RmsNormBackward(Cuda device, int64_t groups, int64_t rows, int64_t cols,
+                     Rows<const T> x, Scale scale,
+                     Rows<const Accumulator<T>> rstd, Rows<const T> dy, T* dx,
+                     RmsNormScale<Scale>* dscale,
+                     RmsNormSum<T, Scale>* workspace, int64_t parts);
 
 }  // namespace xla_ffi_ops
 

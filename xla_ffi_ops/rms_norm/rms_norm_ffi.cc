@@ -65,10 +65,62 @@ Status Forward(Device device, double eps, Buffer x, std::optional<Buffer> scale,
   });
 }
 
+// The memory in which a CUDA kernel keeps partial sums of dscale: its last
+// result, as memory that a CUDA graph is to use has to outlive the call. It is
+// shaped as dscale with one more dimension before the last, whose size, the
+// number of parts, is returned.
+Dim CheckWorkspace(Checks& checks, ffi::DataType x_dtype,
+                   ffi::DataType scale_dtype, Dim d, int64_t dscale_rank,
+                   std::optional<Result> workspace) {
+  if (!workspace) {
+    checks.Fail("workspace", "be the last result", "none");
+    return 0;
+  }
+  const bool wide = x_dtype == ffi::F64 || scale_dtype == ffi::F64;
+  Dim parts = kUnknownDim;
+  checks.Result("workspace", **workspace, wide ? ffi::F64 : ffi::F32,
+                {&parts, &d}, dscale_rank);
+  if (parts < 1) {
+    checks.Fail("workspace", "have at least one part", std::to_string(parts));
+  }
+  return parts;
+}
+
+template <typename T, typename Scale>
+Status RunBackward(const CpuContext& device, int64_t groups, int64_t rows,
+                   int64_t d, Rows<const T> x, Scale scale,
+                   Rows<const Accumulator<T>> rstd, Rows<const T> dy, T* dx,
+                   RmsNormScale<Scale>* dscale, RmsNormSum<T, Scale>*,
+                   int64_t) {
+  using Sum = RmsNormSum<T, Scale>;
+  const auto backward = [=](Cpu where, int64_t begin, int64_t end,
+                            Sum* sum = nullptr) {
+    RmsNormBackward(where, begin, end, d, x, scale, rstd, dy, dx, sum);
+  };
+  const int64_t bytes_per_row = 3 * d * sizeof(T);
+  if constexpr (std::is_same_v<Scale, Ones>) {
+    return ForRows(device, groups * rows, bytes_per_row, backward);
+  } else {
+    return SumRows<Sum>(device, groups, rows, d, bytes_per_row, dscale,
+                        backward);
+  }
+}
+
+template <typename T, typename Scale>
+Status RunBackward(Cuda device, int64_t groups, int64_t rows, int64_t d,
+                   Rows<const T> x, Scale scale,
+                   Rows<const Accumulator<T>> rstd, Rows<const T> dy, T* dx,
+                   RmsNormScale<Scale>* dscale, RmsNormSum<T, Scale>* workspace,
+                   int64_t parts) {
+  RmsNormBackward(device, groups, rows, d, x, scale, rstd, dy, dx, dscale,
+                  workspace, parts);
+  return ffi::Error::Success();
+}
+
 template <typename Device>
 Status Backward(Device device, double eps, int64_t batch_rank, Buffer x,
                 std::optional<Buffer> scale, Buffer rstd, Buffer dy, Result dx,
-                std::optional<Result> dscale) {
+                std::optional<Result> dscale, std::optional<Result> workspace) {
   Dim d = kUnknownDim;
   Checks checks;
   CheckEps(checks, eps);
@@ -96,6 +148,11 @@ Status Backward(Device device, double eps, int64_t batch_rank, Buffer x,
   if (scale) {
     checks.Result("dscale", **dscale, scale->element_type(), {&d}, dscale_rank);
   }
+  const Dim parts =
+      scale && std::is_same_v<Device, Cuda>
+          ? CheckWorkspace(checks, x.element_type(), scale->element_type(), d,
+                           dscale_rank, workspace)
+          : 0;
   if (!checks.ok()) return checks.error();
 
   const Shape loops = checks.loops();
@@ -106,24 +163,12 @@ Status Backward(Device device, double eps, int64_t batch_rank, Buffer x,
     using Acc = Accumulator<T>;
     return DispatchScale(scale, d, scale_map, [&](auto scale_rows) {
       using Scale = decltype(scale_rows);
-      const auto backward =
-          [=, x = Rows<const T>{Data<const T>(x), d, x_map},
-           rstd = Rows<const Acc>{Data<const Acc>(rstd), 1, rstd_map},
-           dy = Rows<const T>{Data<const T>(dy), d, dy_map},
-           dx = Data<T>(*dx)](auto where, int64_t begin, int64_t end,
-                              RmsNormSum<T, Scale>* sum = nullptr) {
-            RmsNormBackward(where, begin, end, d, x, scale_rows, rstd, dy, dx,
-                            sum);
-          };
-      if constexpr (std::is_same_v<Scale, Ones>) {
-        return ForRows(device, groups * rows, 3 * d * sizeof(T), backward);
-      } else {
-        using S = std::remove_const_t<
-            std::remove_pointer_t<decltype(scale_rows.data)>>;
-        return SumRows<RmsNormSum<T, Scale>>(device, groups, rows, d,
-                                             3 * d * sizeof(T),
-                                             Data<S>(**dscale), backward);
-      }
+      return RunBackward(
+          device, groups, rows, d, Rows<const T>{Data<const T>(x), d, x_map},
+          scale_rows, Rows<const Acc>{Data<const Acc>(rstd), 1, rstd_map},
+          Rows<const T>{Data<const T>(dy), d, dy_map}, Data<T>(*dx),
+          dscale ? Data<RmsNormScale<Scale>>(**dscale) : nullptr,
+          parts > 0 ? Data<RmsNormSum<T, Scale>>(**workspace) : nullptr, parts);
     });
   });
 }
@@ -138,7 +183,7 @@ template <typename Device>
 Status UnscaledBackward(Device device, double eps, int64_t batch_rank, Buffer x,
                         Buffer rstd, Buffer dy, Result dx) {
   return Backward(device, eps, batch_rank, x, std::nullopt, rstd, dy, dx,
-                  std::nullopt);
+                  std::nullopt, std::nullopt);
 }
 
 }  // namespace
@@ -153,12 +198,13 @@ XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_fwd, Forward,
 XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_bwd, Backward,
                            .Attr<double>("eps")
                                .Attr<int64_t>("batch_rank")
-                               .Arg<Buffer>()    // x
-                               .Arg<Buffer>()    // scale
-                               .Arg<Buffer>()    // rstd
-                               .Arg<Buffer>()    // dy
-                               .Ret<Buffer>()    // dx
-                               .Ret<Buffer>());  // dscale
+                               .Arg<Buffer>()            // x
+                               .Arg<Buffer>()            // scale
+                               .Arg<Buffer>()            // rstd
+                               .Arg<Buffer>()            // dy
+                               .Ret<Buffer>()            // dx
+                               .Ret<Buffer>()            // dscale
+                               .OptionalRet<Buffer>());  // workspace, on CUDA
 
 XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_unscaled_fwd, UnscaledForward,
                            .Attr<double>("eps")
