@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Root mean square normalization."""
 
+import math
 import pathlib
 
 import jax
@@ -51,6 +52,21 @@ def _result_dtypes(x, *_, **__):
   return x.dtype, kit.accumulator(x.dtype)
 
 
+def _workspace(operands, results):
+  """Partial sums of the gradient of scale: as many as a GPU works on at once."""
+  x, scale, *_ = operands
+  dx, dscale = results
+  *groups, cols = dscale.shape
+  count = jax.core.max_dim(math.prod(groups), 1)
+  rows = math.prod(dx.shape[:-1]) // count
+  parts = jax.core.min_dim(256 // count, (rows + 3) // 4)
+  wide = np.float64 in (x.dtype, scale.dtype)
+  return jax.ShapeDtypeStruct(
+      (*groups, jax.core.max_dim(parts, 1), cols),
+      np.float64 if wide else np.float32,
+  )
+
+
 _COMMON = dict(
     library=kit.Library(pathlib.Path(__file__).with_name("librms_norm_ext.so")),
     results=_result_dtypes,
@@ -63,6 +79,7 @@ _scaled = kit.op(
     "xla_ffi_ops_rms_norm",
     signature="(d),(d)->(d),()",
     parameters=("scale",),
+    workspace=_workspace,
     **_COMMON,
 )
 _unscaled = kit.op(

@@ -11,6 +11,12 @@ import elf
 from jax_ffi_ops.kit import metadata
 
 _HANDLERS = {
+    "RMS_NORM": [
+        "xla_ffi_ops_rms_norm_bwd",
+        "xla_ffi_ops_rms_norm_fwd",
+        "xla_ffi_ops_rms_norm_unscaled_bwd",
+        "xla_ffi_ops_rms_norm_unscaled_fwd",
+    ],
     "TWICE": ["cuda_test_twice_fwd"],
 }
 
