@@ -86,24 +86,32 @@ __device__ inline uint32_t RoundPair(float low, float high, BFloat16) {
   return DeviceBitCast<uint32_t>(__floats2bfloat162_rn(low, high));
 }
 
-// An unsigned integer, or a vector of them, of so many bytes.
+// What kBytes are accessed as.
 template <int kBytes>
 struct Access;
 template <>
 struct Access<2> {
   using Type = unsigned short;
+  static __device__ Type From(const uint32_t* words) { return words[0]; }
 };
 template <>
 struct Access<4> {
   using Type = unsigned int;
+  static __device__ Type From(const uint32_t* words) { return words[0]; }
 };
 template <>
 struct Access<8> {
   using Type = uint2;
+  static __device__ Type From(const uint32_t* words) {
+    return make_uint2(words[0], words[1]);
+  }
 };
 template <>
 struct Access<16> {
   using Type = uint4;
+  static __device__ Type From(const uint32_t* words) {
+    return make_uint4(words[0], words[1], words[2], words[3]);
+  }
 };
 
 }  // namespace internal
@@ -113,8 +121,8 @@ __device__ inline To RoundTo(From value) {
   return internal::Round(value, To());
 }
 
-// kSize elements of type T in registers, as they are in memory: 16-bit elements
-// are two to a register.
+// kSize elements of type T in registers, as they are in global memory: 16-bit
+// elements are two to a register.
 template <typename T, int kSize>
 class Pack {
  public:
@@ -136,9 +144,9 @@ class Pack {
   }
 
   __device__ void Store(T* to) const {
-    Access access;
-    memcpy(&access, words_, kBytes);
-    *reinterpret_cast<Access*>(to) = access;
+    // Like an assignment, which is sometimes compiled to several stores.
+    __stwb(reinterpret_cast<Access*>(to),
+           internal::Access<kBytes>::From(words_));
   }
 
   __device__ Accumulator<T> operator[](int i) const {
@@ -183,8 +191,8 @@ class Pack {
   uint32_t words_[kWords];
 };
 
-// Converts kSize elements that are accessed 16 bytes at a time if they can be
-// wide, and one at a time if kSize is 1.
+// Converts kSize elements of global memory, which are accessed 16 bytes at a
+// time if they can be wide, and one at a time if kSize is 1.
 template <int kSize, typename From, typename To>
 __device__ inline void LoadValues(const From* from, To (&values)[kSize]) {
   constexpr int kPart = kSize < kWide<From> ? kSize : kWide<From>;

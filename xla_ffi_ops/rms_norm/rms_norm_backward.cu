@@ -85,49 +85,38 @@ struct BackwardTerms {
 };
 
 // Adds up the sums of the threads of a block that work on the same columns of
-// different rows; they end in the threads for which it returns true. `shared`
-// has room for half of the block's rows, of which a warp has several if they
-// are narrower than it.
-template <typename Sum, int kSize, int kLoads>
-__device__ inline bool AddRowsOfBlock(Sum (&sums)[kLoads][kSize], int cols,
-                                      Sum* shared) {
+// different rows; they end in the threads for which it returns true. A warp has
+// several rows if they are narrower than it. Uses AddRowsBytes of shared
+// memory.
+template <int kSums, typename Sum>
+__device__ inline bool AddRowsOfBlock(Sum (&sums)[kSums]) {
   const int lanes = min(blockDim.x, kWarp);
   for (int mask = lanes; mask < kWarp; mask *= 2) {
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-#pragma unroll
-      for (int k = 0; k < kSize; ++k) {
-        sums[i][k] += __shfl_xor_sync(kAllLanes, sums[i][k], mask);
-      }
+    for (int i = 0; i < kSums; ++i) {
+      sums[i] += __shfl_xor_sync(kAllLanes, sums[i], mask);
     }
   }
   const int warp_rows = kWarp / lanes;
   const int row = threadIdx.y / warp_rows;
   const bool adds = threadIdx.y % warp_rows == 0;
-  const int first = ThreadInRow() * kSize;
-  const int stride = ThreadsPerRow() * kSize;
+  // [half of the rows, kSums, blockDim.x]
+  Sum* const shared = SharedMemory<Sum>() + threadIdx.x;
+  const int row_size = kSums * blockDim.x;
   __syncthreads();  // RowSum has used the memory.
   for (int rows = blockDim.y / warp_rows; rows > 1;) {
     const int half = (rows + 1) / 2;
     if (adds && row >= half && row < rows) {
 #pragma unroll
-      for (int i = 0; i < kLoads; ++i) {
-        const int column = first + i * stride;
-        if (column < cols) {
-          StoreValues(sums[i], shared + (row - half) * cols + column);
-        }
+      for (int i = 0; i < kSums; ++i) {
+        shared[(row - half) * row_size + i * blockDim.x] = sums[i];
       }
     }
     __syncthreads();
     if (adds && row < rows - half) {
 #pragma unroll
-      for (int i = 0; i < kLoads; ++i) {
-        const int column = first + i * stride;
-        if (column < cols) {
-          Sum other[kSize];
-          LoadValues(shared + row * cols + column, other);
-          for (int k = 0; k < kSize; ++k) sums[i][k] += other[k];
-        }
+      for (int i = 0; i < kSums; ++i) {
+        sums[i] += shared[row * row_size + i * blockDim.x];
       }
     }
     __syncthreads();
@@ -136,10 +125,10 @@ __device__ inline bool AddRowsOfBlock(Sum (&sums)[kLoads][kSize], int cols,
   return adds && row == 0;
 }
 
-template <typename Sum>
-size_t AddRowsBytes(dim3 block, int64_t cols) {
+template <int kSums, typename Sum>
+size_t AddRowsBytes(dim3 block) {
   const int rows = block.x < kWarp ? block.x * block.y / kWarp : block.y;
-  return rows / 2 * cols * sizeof(Sum);
+  return rows / 2 * kSums * block.x * sizeof(Sum);
 }
 
 // kLoads accesses of kSize elements of x and of dy.
@@ -176,7 +165,7 @@ __launch_bounds__(kBackwardThreads<Scale>, 1) void RmsNormBackwardKernel(
   RowSum<Sum> row_sum;
   const int64_t step = int64_t{gridDim.y} * blockDim.y;
   for (int64_t group = blockIdx.z; group < args.groups; group += gridDim.z) {
-    Sum dscale[kLoads][kSize] = {};
+    Sum dscale[kLoads * kSize] = {};
     int64_t base = int64_t{blockIdx.y} * blockDim.y;
     if (base < args.rows) load_next(group, base + threadIdx.y);
     for (; base < args.rows; base += step) {
@@ -212,21 +201,23 @@ __launch_bounds__(kBackwardThreads<Scale>, 1) void RmsNormBackwardKernel(
         terms.StoreDx(mean, dx + column);
         if constexpr (kHasScale<Scale>) {
           for (int k = 0; k < kSize; ++k) {
-            dscale[i][k] += dy[i][k] * terms.xhat[k];
+            dscale[i * kSize + k] += dy[i][k] * terms.xhat[k];
           }
         }
       }
     }
     if constexpr (kHasScale<Scale>) {
-      if (!AddRowsOfBlock(dscale, cols, SharedMemory<Sum>())) continue;
+      if (!AddRowsOfBlock(dscale)) continue;
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
         const int column = first + i * stride;
         if (column >= cols) continue;
+        Sum sums[kSize];
+        for (int k = 0; k < kSize; ++k) sums[k] = dscale[i * kSize + k];
         if (gridDim.y == 1) {
-          StoreValues(dscale[i], args.dscale + group * args.cols + column);
+          StoreValues(sums, args.dscale + group * args.cols + column);
         } else {
-          StoreValues(dscale[i], args.PartAt(group, blockIdx.y) + column);
+          StoreValues(sums, args.PartAt(group, blockIdx.y) + column);
         }
       }
     }
@@ -398,8 +389,8 @@ void LaunchBackward(cudaStream_t stream,
     shape.block = row.Block(args.rows, kBlockThreads);
     shape.shared_bytes = RowSumBytes<Sum>(shape.block, shape.cluster);
     if (kScaled) {
-      shape.shared_bytes = std::max(shape.shared_bytes,
-                                    AddRowsBytes<Sum>(shape.block, args.cols));
+      shape.shared_bytes = std::max(
+          shape.shared_bytes, AddRowsBytes<kLoads * kSize, Sum>(shape.block));
     }
     if (launch("RmsNormBackwardKernel",
                RmsNormBackwardKernel<T, Scale, kSize, kLoads>, shape, false)) {
