@@ -23,7 +23,7 @@ struct RowMap {
 
   int64_t operator()(int64_t row) const {
     int64_t index = 0;
-#ifndef __CUDACC__  // Which has another, and its own function for kernels.
+#ifndef __CUDACC__    // Which has another, and its own function for kernels.
 #pragma GCC unroll 1  // Rare; unrolled, it would be most of a kernel's code.
 #endif
     for (int d = dims - 1; d > 0; --d) {

@@ -57,13 +57,14 @@ def _workspace(operands, results):
   x, scale, *_ = operands
   dx, dscale = results
   *groups, cols = dscale.shape
-  count = jax.core.max_dim(math.prod(groups), 1)
-  rows = math.prod(dx.shape[:-1]) // count
-  parts = jax.core.min_dim(256 // count, (rows + 3) // 4)
+  sums = jax.core.max_dim(math.prod(groups), 1)
+  rows = math.prod(dx.shape[:-1]) // sums
+  # A part of few rows costs more than it gains, and so do very wide ones.
+  most = jax.core.min_dim(192 // sums, 192 * 32768 // jax.core.max_dim(cols, 1))
+  parts = 1 + jax.core.min_dim(rows // 4, most)
   wide = np.float64 in (x.dtype, scale.dtype)
   return jax.ShapeDtypeStruct(
-      (*groups, jax.core.max_dim(parts, 1), cols),
-      np.float64 if wide else np.float32,
+      (*groups, parts, cols), np.float64 if wide else np.float32
   )
 
 

@@ -8,7 +8,7 @@ _DISASSEMBLER = {
     "NVDISASM": "@xla_ffi_ops_cuda//:nvdisasm",
 }
 
-def cuda_test(name, libraries, deps = [], disassembles = False):
+def cuda_test(name, libraries = {}, deps = [], disassembles = False):
     """A py_test of what --config=cuda builds; it needs no GPU.
 
     Args:

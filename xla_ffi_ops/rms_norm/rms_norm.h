@@ -33,11 +33,17 @@ struct RmsNormScale<Rows<const S>> {
   using Type = S;
 };
 
+// A class, as g++ and nvcc make different symbols of the expression.
+template <typename T, typename Scale>
+struct RmsNormSum {
+  using Type = decltype(Accumulator<T>{} * (Scale{}[0][0] * float{}));
+};
+
 }  // namespace internal
 
 // What a row of `Scale` (Rows<const S> or Ones) and x of type T multiply to.
 template <typename T, typename Scale>
-using RmsNormSum = decltype(Accumulator<T>{} * (Scale{}[0][0] * float{}));
+using RmsNormSum = typename internal::RmsNormSum<T, Scale>::Type;
 
 // S for Rows<const S>, void for Ones.
 template <typename Scale>

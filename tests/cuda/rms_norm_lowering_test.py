@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs with rms_norm for a GPU, made where there is none."""
+
+import re
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+from jax import export
+import jax.numpy as jnp
+
+from jax_ffi_ops import kit
+from jax_ffi_ops import rms_norm
+from jax_ffi_ops.kit.op import find
+
+_SCALED = find("xla_ffi_ops_rms_norm")
+_UNSCALED = find("xla_ffi_ops_rms_norm_unscaled")
+
+
+def _gradients(x, scale, dy):
+  return jax.vjp(rms_norm, x, scale)[1](dy)
+
+
+def _result_types(text, target):
+  """Returns the types of the results of a program's calls of a target."""
+  return [
+      re.findall(r"tensor<(\S+?)>", results)
+      for results in re.findall(rf"custom_call @{target}\(.*-> (.*)", text)
+  ]
+
+
+def _lowered(function, *shapes, platform="cuda", dtype=jnp.float32):
+  with jax.enable_x64(True):
+    avals = [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]
+    traced = jax.jit(function).trace(*avals)
+    return traced.lower(lowering_platforms=(platform,)).as_text()
+
+
+class RmsNormLoweringTest(parameterized.TestCase):
+
+  def test_forward(self):
+    text = _lowered(rms_norm, (8, 16), (16,))
+    self.assertEqual(
+        _result_types(text, "xla_ffi_ops_rms_norm_fwd"), [["8x16xf32", "8xf32"]]
+    )
+
+  @parameterized.parameters(
+      ((8, 16), "float32", "3x16xf32"),
+      ((1, 16), "float32", "1x16xf32"),
+      ((0, 16), "float32", "1x16xf32"),
+      ((8, 0), "float32", "3x0xf32"),
+      ((100, 1000, 16), "bfloat16", "193x16xf32"),
+      ((4096, 32768), "float64", "193x32768xf64"),
+      ((4096, 2**20), "float32", "7x1048576xf32"),
+  )
+  def test_workspace_of_the_gradient(self, shape, dtype, workspace):
+    text = _lowered(_gradients, shape, shape[-1:], shape, dtype=dtype)
+    ((*_, last),) = _result_types(text, "xla_ffi_ops_rms_norm_bwd")
+    self.assertEqual(last, workspace)
+
+  def test_workspace_of_gradients_per_example(self):
+    function = jax.vmap(_gradients, (0, None, 0))
+    text = _lowered(function, (64, 100, 16), (16,), (64, 100, 16))
+    ((*_, dscale, workspace),) = _result_types(text, "xla_ffi_ops_rms_norm_bwd")
+    self.assertEqual(dscale, "64x16xf32")
+    self.assertEqual(workspace, "64x4x16xf32")
+
+  def test_no_workspace_on_the_cpu(self):
+    text = _lowered(_gradients, (8, 16), (16,), (8, 16), platform="cpu")
+    self.assertEqual(
+        _result_types(text, "xla_ffi_ops_rms_norm_bwd"),
+        [["8x16xf32", "16xf32"]],
+    )
+
+  def test_no_workspace_without_scale(self):
+    text = _lowered(jax.grad(lambda x: rms_norm(x).sum()), (8, 16))
+    self.assertEqual(
+        _result_types(text, "xla_ffi_ops_rms_norm_unscaled_bwd"), [["8x16xf32"]]
+    )
+
+  @parameterized.parameters(("cuda",), ("cpu", "cuda"), ("cuda", "tpu"))
+  def test_export_with_a_symbolic_size(self, *platforms):
+    (rows,) = export.symbolic_shape("rows")
+    x = jax.ShapeDtypeStruct((rows, 16), jnp.float32)
+    scale = jax.ShapeDtypeStruct((16,), jnp.float32)
+    exported = export.export(
+        jax.jit(_gradients),
+        platforms=platforms,
+        disabled_checks=kit.export_checks(_SCALED, _UNSCALED),
+    )(x, scale, x)
+    self.assertEqual(exported.platforms, platforms)
+    self.assertNotEmpty(exported.serialize())
+    for target in _SCALED.targets:
+      self.assertIn(f"@{target}(", exported.mlir_module())
+
+
+if __name__ == "__main__":
+  absltest.main()
