@@ -37,7 +37,8 @@ def _bwd(target, batch_rank=0, **scales):
   operands = {"x": _ROW, **scales, "rstd": _RSTD, "dy": _ROW}
   results = {"dx": _ROW, **{f"d{name}": b for name, b in scales.items()}}
   attributes = {"eps": np.float64(0.5), "batch_rank": np.int64(batch_rank)}
-  return Call(target, operands, results, attributes)
+  call = Call(target, operands, results, attributes)
+  return call.with_workspaces()
 
 
 _CALLS = {
