@@ -39,12 +39,11 @@ def missed(line: Line) -> list[str]:
   share = _SHARES.get(line.direction, 0)
   if line.x_bytes >= _LARGE and line.share < share:
     misses.append(f"copy {line.share:.2f} < {share:.2f}")
-  if line.direction == "both" and line.x_bytes > _SMALL:
+  if line.direction == "both":
     if line.speed_ups["jax.numpy"] < _SPEED_UP_OF_BOTH:
       misses.append(f"jax.numpy {line.speed_ups['jax.numpy']:.2f} < 2")
   elif line.x_bytes <= _SMALL and line.seconds > _SMALL_SECONDS:
-    if line.direction != "both":
-      misses.append(f"{line.seconds * 1e6:.1f} us > 3")
+    misses.append(f"{line.seconds * 1e6:.1f} us > 3")
   peer = min(line.speed_ups, key=line.speed_ups.get)
   if line.speed_ups[peer] < _BEST_PEER:
     misses.append(f"{peer} {line.speed_ups[peer]:.2f} < {_BEST_PEER}")

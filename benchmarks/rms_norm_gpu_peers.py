@@ -12,6 +12,7 @@ from rms_norm_gpu_programs import Variant
 _MISSING = {}
 try:
   import torch
+  import torch._dynamo
 
   if not torch.cuda.is_available():
     _MISSING["torch"] = "finds no GPU"

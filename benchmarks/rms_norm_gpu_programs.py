@@ -70,11 +70,18 @@ def _both(norm):
 
 def _variant(function, *operands):
   """Returns the variant that maps `function` over lists of operands."""
-  many = jax.jit(
-      lambda *lists: [function(*args) for args in zip(*lists)],
-      compiler_options=_OPTIONS,
-  )
-  compiled = many.lower(*operands).compile()
+
+  def many(*lists):
+    results = []
+    for args in zip(*lists):
+      if results:
+        # One after the other: else XLA makes one kernel of small calls.
+        args, _ = jax.lax.optimization_barrier((args, results[-1]))
+      results.append(function(*args))
+    return results
+
+  program = jax.jit(many, compiler_options=_OPTIONS)
+  compiled = program.lower(*operands).compile()
 
   def first():
     return jax.tree.leaves(compiled(*operands)[0])

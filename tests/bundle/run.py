@@ -22,7 +22,7 @@ import time
 
 _ROOT = pathlib.Path(__file__).resolve().parent
 _LOGS = _ROOT / "logs"
-_TESTS = ("tests", "tests/conformance", "tests/gpu", "tests/kit")
+_TESTS = ("tests", "tests/conformance", "tests/gpu")
 _PATHS = ("python", *_TESTS, "benchmarks", "site-packages")
 _TIMEOUT_S = 1800
 

@@ -6,10 +6,10 @@ import itertools
 from absl.testing import absltest
 from absl.testing import parameterized
 from gpu_test_case import GpuTestCase
-import handlers
 import jax
 import jax.numpy as jnp
 import numpy as np
+import wrapped_handlers
 
 from ffi_calls import workspaces
 from jax_ffi_ops import rms_norm
@@ -41,8 +41,8 @@ def _seen(array, shift):
 def _call(target, shifts, operands, result_shapes, **attributes):
   """Calls a handler with shifted buffers; returns what it saw and wrote."""
   name = f"shifted_{target}_{'_'.join(shifts)}"
-  if name not in handlers.wrapped:
-    handlers.wrap(name, target, handlers.shifting(*shifts))
+  if name not in wrapped_handlers.wrapped:
+    wrapped_handlers.wrap(name, target, wrapped_handlers.shifting(*shifts))
   operand_shifts, result_shifts = shifts
   operands = [_longer(x) for x in operands]
   seen = [_seen(x, shift) for x, shift in zip(operands, operand_shifts)]

@@ -4,10 +4,10 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 from gpu_test_case import GpuTestCase
-import handlers
 import jax
 import jax.numpy as jnp
 import numpy as np
+import wrapped_handlers
 
 from ffi_calls import workspaces
 from jax_ffi_ops import rms_norm
@@ -35,9 +35,9 @@ def _operands(shape, dtype):
 def _call_into(target, operands, results, attributes):
   """Calls a handler whose results are these arrays."""
   name = f"into_{target}_{len(results)}"
-  if name not in handlers.wrapped:
-    change = handlers.without_last_operands(len(results))
-    handlers.wrap(name, target, change)
+  if name not in wrapped_handlers.wrapped:
+    change = wrapped_handlers.without_last_operands(len(results))
+    wrapped_handlers.wrap(name, target, change)
   call = jax.ffi.ffi_call(
       name,
       [*map(_struct, results)],

@@ -8,10 +8,10 @@ for a graph being in use. XLA makes one of 5 commands or more, unless told so.
 from absl.testing import absltest
 from absl.testing import parameterized
 from gpu_test_case import GpuTestCase
-import handlers
 import jax
 import jax.numpy as jnp
 import numpy as np
+import wrapped_handlers
 
 from jax_ffi_ops import rms_norm
 import rms_norm_oracle as oracle
@@ -47,12 +47,12 @@ class CommandBufferTest(GpuTestCase):
   def calls(self, name, options):
     """Runs a program on several inputs; returns how often a handler ran."""
     calls = []
-    handlers.wrap(name, _FORWARD, handlers.counting(calls))
+    wrapped_handlers.wrap(name, _FORWARD, wrapped_handlers.counting(calls))
     program = jax.jit(_chain(name), compiler_options=options)
     inputs = [normal((64, 512), "float32", seed) for seed in range(5)]
     for run in range(_RUNS):
       x = inputs[run % 5]
-      y = program(jnp.array(x))
+      y = jax.block_until_ready(program(jnp.array(x)))
       if run % 10 < 5:
         np.testing.assert_allclose(
             y, oracle.forward(x).value, rtol=1e-4, atol=1e-5

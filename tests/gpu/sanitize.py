@@ -15,6 +15,7 @@ import sys
 
 _TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _KERNEL = re.compile(r"RmsNorm|xla_ffi_ops|SumParts")
+_NO_REPORT = re.compile(r"^========= (COMPUTE-SANI|\w+ SUMMARY|LEAK).*$", re.M)
 _LOGS = pathlib.Path("logs")
 
 # Narrow, middle and wide rows; a few rows and more than one launch has blocks.
@@ -73,8 +74,8 @@ def sanitize(program: str, tool: str) -> bool:
   _LOGS.mkdir(exist_ok=True)
   (_LOGS / f"{tool}.log").write_text(done.stdout, "utf-8")
   # A report is a run of lines with a text after the mark.
-  reports = re.findall(r"(?:^=========[^\n]*\S\n)+", done.stdout, re.M)
-  reports = [r for r in reports if re.search(r"^=========\s+at ", r, re.M)]
+  text = _NO_REPORT.sub("=========", done.stdout)
+  reports = re.findall(r"(?:^=========[^\n]*[^\n=]\n)+", text, re.M)
   ours = [r for r in reports if _KERNEL.search(r)]
   ran = "kernels ran on" in done.stdout
   well = ran and not ours and done.returncode == 0
