@@ -143,12 +143,16 @@ class RmsNormHandlerTest(parameterized.TestCase):
   def test_dtype_of_rstd(self, key, row, rstd):
     buffers = _CALLS[key].buffers
     dtypes = dict.fromkeys(("x", "y", "dx", "dy"), row) | {"rstd": rstd}
-    call = _CALLS[key].replace(
-        **{
-            name: buffers[name]._replace(dtype=dtype)
-            for name, dtype in dtypes.items()
-            if name in buffers
-        }
+    call = (
+        _CALLS[key]
+        .replace(
+            **{
+                name: buffers[name]._replace(dtype=dtype)
+                for name, dtype in dtypes.items()
+                if name in buffers
+            }
+        )
+        .with_workspaces()
     )
     if rstd == ("float64" if row == "float64" else "float32"):
       call.run()
