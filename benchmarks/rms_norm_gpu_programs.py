@@ -104,14 +104,11 @@ def variants(inputs: Inputs, direction: str) -> dict[str, Variant]:
   """
   xs, dys, scale = inputs
   scales = [scale] * len(xs)
-  if direction == "forward":
+  if direction != "backward":
+    both = direction == "both"
+    lists = (xs, scales, dys) if both else (xs, scales)
     return {
-        name: _variant(norm, xs, scales)
-        for name, norm in (("rms_norm", rms_norm), ("jax.numpy", plain))
-    }
-  if direction == "both":
-    return {
-        name: _variant(_both(norm), xs, scales, dys)
+        name: _variant(_both(norm) if both else norm, *lists)
         for name, norm in (("rms_norm", rms_norm), ("jax.numpy", plain))
     }
   linear = jax.jit(lambda x, scale: jax.vjp(rms_norm, x, scale)[1])
