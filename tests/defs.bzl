@@ -10,6 +10,7 @@ def jax_test(name, deps = [], **kwargs):
         size = "medium",
         srcs = [name + ".py"],
         legacy_create_init = False,
+        visibility = ["//tests:__subpackages__"],
         deps = deps + [
             "//python/jax_ffi_ops",
             "@xla_ffi_ops_pypi//:absl_py",

@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops.kit.op import find
+
 # Values of other types than an attribute's. jax.ffi takes attributes of equal
 # value for the same, whatever their type: each of these is another one.
 _OF_WRONG_TYPE = {
@@ -21,6 +23,21 @@ _OF_WRONG_TYPE = {
 }
 
 
+def workspaces(target, operands, results):
+  """Returns what a handler takes after its results on the default platform.
+
+  Args:
+    target: its name.
+    operands: of a call; whatever has shape and dtype.
+    results: likewise.
+  """
+  op = find(target.rpartition("_")[0])
+  if jax.default_backend() != "gpu" or not target.endswith("_bwd"):
+    return []
+  make = op.declaration.workspace
+  return [] if make is None else [make(operands, results)]
+
+
 class Buffer(NamedTuple):
   shape: tuple[int, ...]
   dtype: str = "float32"
@@ -31,6 +48,13 @@ class Call(NamedTuple):
   operands: dict[str, Buffer]
   results: dict[str, Buffer]
   attributes: dict[str, object]
+  workspaces: tuple[jax.ShapeDtypeStruct, ...] = ()
+
+  def with_workspaces(self) -> "Call":
+    """This call, which is right, with the memory that the handler works in."""
+    buffers = (map(_struct, b.values()) for b in (self.operands, self.results))
+    found = workspaces(self.target, *map(list, buffers))
+    return self._replace(workspaces=tuple(found))
 
   @property
   def buffers(self) -> dict[str, Buffer]:
@@ -42,10 +66,7 @@ class Call(NamedTuple):
         np.zeros(shape, jnp.dtype(dtype))
         for shape, dtype in self.operands.values()
     ]
-    results = [
-        jax.ShapeDtypeStruct(shape, jnp.dtype(dtype))
-        for shape, dtype in self.results.values()
-    ]
+    results = [*map(_struct, self.results.values()), *self.workspaces]
     # XLA drops a call that only has empty results, if it has no side effect.
     call = jax.ffi.ffi_call(self.target, results, has_side_effect=True)
     jax.block_until_ready(call(*operands, **self.attributes))
@@ -82,6 +103,10 @@ class Call(NamedTuple):
         wrong[f"{type(value).__name__}_{value}"] = others | {name: value}
       for label, attributes in wrong.items():
         yield f"{name}_{label}", self._replace(attributes=attributes)
+
+
+def _struct(buffer):
+  return jax.ShapeDtypeStruct(buffer.shape, jnp.dtype(buffer.dtype))
 
 
 def near_shapes(shape: tuple[int, ...]) -> set[tuple[int, ...]]:

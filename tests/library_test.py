@@ -26,6 +26,12 @@ _TARGETS = (
     "xla_ffi_ops_rms_norm_unscaled_fwd",
     "xla_ffi_ops_rms_norm_unscaled_bwd",
 )
+# JAX's names of those that the library has handlers for.
+_PLATFORMS = [
+    platform
+    for platform in ("cpu", "CUDA")
+    if hasattr(ctypes.CDLL(str(_PATH)), f"{_TARGETS[0]}_{platform.lower()}")
+]
 
 
 class LibraryTest(parameterized.TestCase):
@@ -48,9 +54,12 @@ class LibraryTest(parameterized.TestCase):
         kit.Library(file.name)
 
   @parameterized.product(path=(str, pathlib.Path), target=_TARGETS)
-  def test_registers_for_the_cpu(self, path, target):
+  def test_registers_for_each_platform(self, path, target):
     kit.Library(path(_PATH)).register(target)
-    self.register.assert_called_once_with(target, mock.ANY, platform="cpu")
+    self.assertEqual(
+        self.register.mock_calls,
+        [mock.call(target, mock.ANY, platform=p) for p in _PLATFORMS],
+    )
 
   def test_missing_target(self):
     with self.assertRaisesRegex(ImportError, "no FFI handler 'some_other_fwd'"):
@@ -77,7 +86,7 @@ class LibraryTest(parameterized.TestCase):
   def test_newer_jaxlib(self, runtime):
     with mock.patch.object(metadata, "runtime_api", return_value=runtime):
       kit.Library(_PATH).register(_TARGETS[0])
-    self.register.assert_called_once()
+    self.assertLen(self.register.mock_calls, len(_PLATFORMS))
 
   @parameterized.parameters(*_TARGETS)
   def test_metadata(self, target):

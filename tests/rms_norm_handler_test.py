@@ -37,7 +37,8 @@ def _bwd(target, batch_rank=0, **scales):
   operands = {"x": _ROW, **scales, "rstd": _RSTD, "dy": _ROW}
   results = {"dx": _ROW, **{f"d{name}": b for name, b in scales.items()}}
   attributes = {"eps": np.float64(0.5), "batch_rank": np.int64(batch_rank)}
-  return Call(target, operands, results, attributes)
+  call = Call(target, operands, results, attributes)
+  return call.with_workspaces()
 
 
 _CALLS = {
@@ -142,12 +143,16 @@ class RmsNormHandlerTest(parameterized.TestCase):
   def test_dtype_of_rstd(self, key, row, rstd):
     buffers = _CALLS[key].buffers
     dtypes = dict.fromkeys(("x", "y", "dx", "dy"), row) | {"rstd": rstd}
-    call = _CALLS[key].replace(
-        **{
-            name: buffers[name]._replace(dtype=dtype)
-            for name, dtype in dtypes.items()
-            if name in buffers
-        }
+    call = (
+        _CALLS[key]
+        .replace(
+            **{
+                name: buffers[name]._replace(dtype=dtype)
+                for name, dtype in dtypes.items()
+                if name in buffers
+            }
+        )
+        .with_workspaces()
     )
     if rstd == ("float64" if row == "float64" else "float32"):
       call.run()

@@ -8,6 +8,7 @@ from absl.testing import parameterized
 import jax
 import numpy as np
 
+from ffi_calls import workspaces
 import jax_ffi_ops as _  # noqa: F401
 import rms_norm_oracle as oracle
 from rms_norm_oracle import normal
@@ -31,7 +32,9 @@ def _call(target, operands, expected, dtypes, **attributes):
       jax.ShapeDtypeStruct(result.value.shape, dtype)
       for result, dtype in zip(expected, dtypes)
   ]
-  call = jax.ffi.ffi_call(f"xla_ffi_ops_rms_norm_{target}", results)
+  target = f"xla_ffi_ops_rms_norm_{target}"
+  results += workspaces(target, operands, results)
+  call = jax.ffi.ffi_call(target, results)
   for result, actual in zip(expected, call(*operands, **attributes)):
     result.check(actual)
 

@@ -3,8 +3,9 @@
 
 Values are computed in a wider type than the op's, and so are nearly exact, but
 have the range of the op's arithmetic: what is too large for the type that it
-accumulates in becomes inf, and a subnormal zero, because XLA:CPU flushes them
-(not float16's: they are normal in float32, which float16 is computed in).
+accumulates in becomes inf. On the CPU a subnormal becomes zero, because XLA:CPU
+flushes them (not float16's: they are normal in float32, which float16 is
+computed in); a GPU keeps them.
 
 Errors are bounded by counting roundings: n of them make a relative error of at
 most gamma(n) (Higham, Accuracy and Stability of Numerical Algorithms, Lemma
@@ -15,6 +16,7 @@ the order of the sum decides: the kernels' are counted here.
 import functools
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -25,11 +27,24 @@ _WIDE = np.longdouble
 _BLOCK = 1024
 
 
+# Threads of a GPU add up their rows, and then the blocks' sums are added: of as
+# many blocks as it runs at once, 1024 at most, and 132 or more on a large one.
+_LEAST_BLOCKS, _MOST_BLOCKS = 64, 1024
+
+
+@functools.cache
+def on_gpu():
+  return jax.default_backend() == "gpu"
+
+
+# In a GPU's threads a sum of columns has fewer additions than this.
 def _column_additions(cols):
   return min(cols, _BLOCK) + -(-cols // _BLOCK)
 
 
 def _row_additions(rows, groups):
+  if on_gpu():
+    return min(rows, -(-rows // _LEAST_BLOCKS) + _MOST_BLOCKS)
   # sum_rows.h: each group of rows makes up to 64 parts of 8 rows or more, and
   # rms_norm.cc adds up 4 rows (3 additions), these, and up to 3 rows left over.
   parts = max(1, min(rows // 8, 64 // max(1, min(groups, 64))))
@@ -156,7 +171,7 @@ def _load(array):
 def _in_range(dtype, value):
   info = jnp.finfo(dtype)
   size = np.abs(value)
-  if dtype != "float16":
+  if dtype != "float16" and not on_gpu():
     value = np.where(size < info.smallest_normal, np.copysign(0, value), value)
   return np.where(size > info.max, np.copysign(np.inf, value), value)
 
@@ -166,7 +181,7 @@ def _rounded(value, size, relative_error, dtype):
   info = jnp.finfo(dtype)
   error = size * relative_error
   error += (np.abs(value) + error) * gamma(1, dtype)
-  # Subnormals are rounded in float16 and flushed in other types.
+  # Subnormals are rounded in float16 and may be flushed in other types.
   if dtype == "float16":
     error += _WIDE(info.smallest_subnormal) / 2
   else:

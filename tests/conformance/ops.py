@@ -3,10 +3,14 @@
 
 import pathlib
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+
+# The handlers here are for the CPU, whatever else a machine has.
+jax.config.update("jax_platforms", "cpu")
 
 library = kit.Library(pathlib.Path(__file__).with_name("libhandlers_ext.so"))
 

@@ -54,10 +54,10 @@ class Layout:
         shards = 1
         for name in names:
           shards *= mesh.shape[name]
-        # The padding of an uneven shard would be summed over.
-        uneven = shards == 1 or size % shards != 0
-        if d is None or d in split or uneven or used.intersection(names):
+        if d is None or d in split or not names or used.intersection(names):
           continue
+        if size % shards != 0:
+          continue  # The padding of an uneven shard would be summed over.
         split[d] = names
         used.update(names)
     return split

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from absl.testing import absltest
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.testing import checks
@@ -16,6 +17,7 @@ from jax_ffi_ops.kit.testing.case import LOOPS
 from jax_ffi_ops.kit.testing.programs import Program
 
 _M_PERTURB = -6  # of mallopt(3)
+_FILLED = 2**22  # elements of a GPU's memory, more than a case takes
 
 
 class Label(NamedTuple):
@@ -163,10 +165,13 @@ class Base(absltest.TestCase):
 
 
 def _fill_memory(value):
-  """Has malloc return no zeros, so that a result shows that is not written."""
+  """Has new memory be no zeros, so that a result shows that is not written."""
   mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
   if mallopt is not None:
     mallopt(_M_PERTURB, value)
+  if value and jax.default_backend() != "cpu":
+    # Freed at once: the next arrays are likely to be in the same place.
+    jax.block_until_ready(jnp.full(_FILLED, np.nan))
 
 
 def copies(arrays: Sequence[Any]) -> list[np.ndarray]:

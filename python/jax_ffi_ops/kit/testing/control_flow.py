@@ -5,6 +5,7 @@ import jax
 from jax.ad_checkpoint import checkpoint_name
 import jax.numpy as jnp
 
+from jax_ffi_ops.kit.testing import devices
 from jax_ffi_ops.kit.testing import transforms
 from jax_ffi_ops.kit.testing.base import Base
 from jax_ffi_ops.kit.testing.case import LOOPS
@@ -121,8 +122,7 @@ class ControlFlowTest(Base):
         None if i in self.case.parameters else 0
         for i in range(len(self.case.operands))
     )
-    devices = jax.devices("cpu")[: LOOPS[0]]
-    function = jax.pmap(self.case, in_axes=axes, devices=devices)
+    function = jax.pmap(self.case, in_axes=axes, devices=devices.some(LOOPS[0]))
     operands = self.case.arrays()
     self.check_values("pmap", function, operands)
     if self.has_derivatives:

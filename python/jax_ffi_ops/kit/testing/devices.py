@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CPU devices that the suite spreads programs over."""
+"""The devices that the suite spreads programs over.
 
+Those of the default platform if there are enough of them, and 8 CPU devices
+else: on a machine with one GPU, what runs on one device runs on it, and what is
+split runs on the CPU, with the handlers for that.
+"""
+
+import contextlib
 import math
 
 import jax
@@ -29,10 +35,20 @@ def force() -> None:
       ) from error
 
 
+def some(count: int) -> list[jax.Device]:
+  """Returns so many devices."""
+  devices = jax.devices()
+  return (devices if count <= len(devices) else jax.devices("cpu"))[:count]
+
+
+def on_cpu() -> contextlib.AbstractContextManager:
+  """Makes a CPU device the default: for definitions, whatever is tested."""
+  return jax.default_device(jax.devices("cpu")[0])
+
+
 def mesh(axis_type: AxisType = AxisType.Auto, **axes: int) -> jax.sharding.Mesh:
-  """Returns a mesh of CPU devices with these axes."""
-  count = math.prod(axes.values())
-  devices = np.array(jax.devices("cpu")[:count]).reshape(*axes.values())
+  """Returns a mesh with these axes."""
+  devices = np.array(some(math.prod(axes.values()))).reshape(*axes.values())
   return jax.sharding.Mesh(
       devices, tuple(axes), axis_types=(axis_type,) * len(axes)
   )

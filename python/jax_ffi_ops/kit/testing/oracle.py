@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops.kit.testing import devices
+
 
 def as_tuple(results: Any) -> tuple[Any, ...]:
   return tuple(results) if isinstance(results, (tuple, list)) else (results,)
@@ -33,7 +35,7 @@ class Oracle:
 
   def __call__(self, transform: Callable[..., Any], *args: Any) -> list:
     """Returns the arrays of `transform(function)(*args)`, in high precision."""
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), devices.on_cpu():
       program = self._programs.get(transform)
       if program is None:
         program = jax.jit(transform(self.function))

@@ -98,6 +98,9 @@ WHOLE_CORES = (
     Placement((("a", 2), ("b", 2)), ("a", "b")),
     Placement(_AB, (("a", "b"), None)),
     Placement(_AB, ("b", None)),
+    # The types of explicit axes name those of one device, too.
+    Placement((("a", 1), ("b", 2)), ("a", "b")),
+    Placement((("a", 1),), ("a", None)),
 )
 SPLIT_CORES = (
     Placement(_A, (None, None), core="a"),
