@@ -148,11 +148,13 @@ Status Backward(Device device, double eps, int64_t batch_rank, Buffer x,
   if (scale) {
     checks.Result("dscale", **dscale, scale->element_type(), {&d}, dscale_rank);
   }
-  const Dim parts =
-      scale && std::is_same_v<Device, Cuda>
-          ? CheckWorkspace(checks, x.element_type(), scale->element_type(), d,
-                           dscale_rank, workspace)
-          : 0;
+  Dim parts = 0;
+  if (scale && std::is_same_v<Device, Cuda>) {
+    parts = CheckWorkspace(checks, x.element_type(), scale->element_type(), d,
+                           dscale_rank, workspace);
+  } else if (workspace) {
+    checks.Fail("workspace", "be a result for CUDA alone", "one");
+  }
   if (!checks.ok()) return checks.error();
 
   const Shape loops = checks.loops();
