@@ -23,15 +23,15 @@ xla::ffi::Error NamedError(const char* op, const xla::ffi::Error& error);
 template <typename T, typename Fn>
 StateOr<T> MakeState(const char* op, Fn&& fn) {
   using xla::ffi::Error;
-  StateOr<T> state = std::unique_ptr<T>();
+  std::unique_ptr<T> made;
   Error error = Try<Error>([&] {
-    state = fn();
-    return state.has_error() ? state.error() : Error();
+    StateOr<T> state = fn();
+    if (state.has_error()) return state.error();
+    made = std::move(*state);
+    return Error();
   });
-  if (error.success()) {
-    if (state.has_value() && *state) return state;
-    error = Error::Internal("no state was made");
-  }
+  if (error.success() && !made) error = Error::Internal("no state was made");
+  if (error.success()) return StateOr<T>(std::move(made));
   return xla::ffi::Unexpected(NamedError(op, error));
 }
 
