@@ -62,10 +62,8 @@ def _workspace(operands, results):
   # A part of few rows costs more than it gains, and so do very wide ones.
   most = jax.core.min_dim(192 // sums, 192 * 32768 // jax.core.max_dim(cols, 1))
   parts = 1 + jax.core.min_dim(rows // 4, most)
-  wide = np.float64 in (x.dtype, scale.dtype)
-  return jax.ShapeDtypeStruct(
-      (*groups, parts, cols), np.float64 if wide else np.float32
-  )
+  dtype = np.promote_types(*map(kit.accumulator, (x.dtype, scale.dtype)))
+  return jax.ShapeDtypeStruct((*groups, parts, cols), dtype)
 
 
 _COMMON = dict(

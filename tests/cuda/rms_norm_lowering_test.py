@@ -58,6 +58,16 @@ class RmsNormLoweringTest(parameterized.TestCase):
     ((*_, last),) = _result_types(text, "xla_ffi_ops_rms_norm_bwd")
     self.assertEqual(last, workspace)
 
+  @parameterized.parameters(("float32", "float64"), ("float64", "float32"))
+  def test_workspace_is_as_wide_as_the_wider_operand(self, dtype, scale_dtype):
+    with jax.enable_x64(True):
+      x = jax.ShapeDtypeStruct((8, 16), dtype)
+      scale = jax.ShapeDtypeStruct((16,), scale_dtype)
+      traced = jax.jit(_gradients).trace(x, scale, x)
+      text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    ((*_, last),) = _result_types(text, "xla_ffi_ops_rms_norm_bwd")
+    self.assertEqual(last, "3x16xf64")
+
   def test_workspace_of_gradients_per_example(self):
     function = jax.vmap(_gradients, (0, None, 0))
     text = _lowered(function, (64, 100, 16), (16,), (64, 100, 16))
