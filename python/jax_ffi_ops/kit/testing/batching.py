@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """vmap: over any axes of any operands, nested, inside and around gradients."""
 
+import functools
 import itertools
 
 import jax
@@ -58,35 +59,15 @@ class BatchingTest(Base):
     if not self.has_derivatives:
       return
     axes = self._axes(range(len(self.case.operands)))
-    operands = self._operands(axes)
-    examples = [_take(operands, axes, index) for index in range(_SIZE)]
-    cotangents = [
-        self.case.cotangents(x, seed=50 + i) for i, x in enumerate(examples)
-    ]
-    count = len(cotangents[0])
+    count = len(self.case.cotangents(self.case.arrays((2,))))
     for batched in (None, *(range(count) if count > 1 else ())):
       ct_axes = [0 if i == batched else None for i in range(count)]
-      given = [
-          np.stack(x) if axis == 0 else x[0]
-          for x, axis in zip(zip(*cotangents), ct_axes)
-      ]
-      expected = _stack(
-          [
-              self.case.oracle(
-                  transforms.pull_back, x, _take(given, ct_axes, i)
-              )
-              for i, x in enumerate(examples)
-          ]
-      )
-      function = transforms.pull_back(self.case)
-      program = Program(
-          jax.vmap(function, (list(axes), ct_axes)), operands, given
-      )
       row = f"vmap of vjp with in_axes={ct_axes} of cotangents"
-      labels = self.result_labels(examples[0])
-      labels += self.gradient_labels(examples[0])
-      self.compare(row, program(operands, given), expected, labels)
-      self._check_one_call(row, program)
+      compute = functools.partial(self._vmap_of_gradient, ct_axes=ct_axes)
+      shared = set(range(count)) - {batched}
+      self._check_one_call(
+          row, self._check_examples(row, axes, compute, shared)
+      )
 
   def test_vmap_with_spmd_axis_name(self):
     function = jax.vmap(self.case, spmd_axis_name="a")
@@ -117,18 +98,23 @@ class BatchingTest(Base):
         expected[slot] = np.moveaxis(expected[slot], 0, axes[index])
     return program, program(operands, cotangents), expected
 
-  def _vmap_of_gradient(self, axes, operands, cotangents, expected):
-    function = jax.vmap(transforms.pull_back(self.case), (list(axes), 0))
+  def _vmap_of_gradient(self, axes, operands, cotangents, expected, ct_axes=0):
+    function = jax.vmap(transforms.pull_back(self.case), (list(axes), ct_axes))
     program = Program(function, operands, cotangents)
     return program, program(operands, cotangents), expected
 
-  def _check_examples(self, row, axes, compute):
-    """Checks a batched call against single ones."""
+  def _check_examples(self, row, axes, compute, shared=()):
+    """Checks a batched call against single ones that share some cotangents."""
     operands = self._operands(axes)
     examples = [_take(operands, axes, index) for index in range(_SIZE)]
     cotangents = [
         self.case.cotangents(x, seed=50 + i) for i, x in enumerate(examples)
     ]
+    stacked = _stack(cotangents)
+    for index in shared:
+      stacked[index] = cotangents[0][index]
+      for example in cotangents:
+        example[index] = cotangents[0][index]
     labels = self.result_labels(examples[0])
     if self.has_derivatives:
       labels += self.gradient_labels(examples[0])
@@ -139,7 +125,7 @@ class BatchingTest(Base):
     else:
       expected = [self.case.oracle(transforms.of_operands, x) for x in examples]
     program, actual, expected = compute(
-        axes, operands, _stack(cotangents), _stack(expected)
+        axes, operands, stacked, _stack(expected)
     )
     self.compare(row, actual, expected, labels)
     return program
