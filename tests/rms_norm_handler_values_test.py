@@ -8,9 +8,9 @@ from absl.testing import parameterized
 import jax
 import numpy as np
 
-from ffi_calls import workspaces
 import jax_ffi_ops as _  # noqa: F401
-import rms_norm_oracle as oracle
+from rms_norm_handlers import Handlers
+from rms_norm_handlers import rstd_of
 from rms_norm_oracle import normal
 
 jax.config.update("jax_enable_x64", True)
@@ -27,62 +27,7 @@ _SCALE_FORMS = (
 )
 
 
-def _call(target, operands, expected, dtypes, **attributes):
-  results = [
-      jax.ShapeDtypeStruct(result.value.shape, dtype)
-      for result, dtype in zip(expected, dtypes)
-  ]
-  target = f"xla_ffi_ops_rms_norm_{target}"
-  results += workspaces(target, operands, results)
-  call = jax.ffi.ffi_call(target, results)
-  for result, actual in zip(expected, call(*operands, **attributes)):
-    result.check(actual)
-
-
-def _check_forward(x, *scales):
-  y = oracle.forward(x, *scales, eps=0.5)
-  rstd, error = oracle.rstd(x, 0.5)
-  rstd = np.broadcast_to(rstd, y.value.shape[:-1])
-  _call(
-      "fwd" if scales else "unscaled_fwd",
-      (x, *scales),
-      (y, oracle.Expected(rstd, rstd * error)),
-      (x.dtype, oracle.accumulator(x.dtype)),
-      eps=np.float64(0.5),
-  )
-
-
-def _check_backward(x, *scales, rstd, dy, batch_rank=0):
-  """Checks the backward handlers, of which the unscaled has no scale."""
-  operands = x, *scales, rstd, dy
-  ranks = [operand.ndim - 1 for operand in (x, *scales, dy)]
-  loop_rank = max(rstd.ndim, *ranks)
-
-  def in_rows(array, core_rank):
-    own = array.ndim - core_rank
-    missing = (1,) * (loop_rank - own)
-    return array.reshape(array.shape[:own] + missing + array.shape[own:])
-
-  shared = scales and scales[0].ndim - 1 in (0, batch_rank)
-  dx, dscale = oracle.backward(
-      in_rows(x, 1),
-      in_rows(scales[0], 1) if scales else None,
-      in_rows(rstd, 0),
-      in_rows(dy, 1),
-      summed=range(batch_rank, loop_rank) if shared else (),
-  )
-  _call(
-      "bwd" if scales else "unscaled_bwd",
-      operands,
-      (dx, dscale) if scales else (dx,),
-      [x.dtype, *(scale.dtype for scale in scales)],
-      eps=np.float64(0.5),
-      batch_rank=np.int64(batch_rank),
-  )
-
-
-def _rstd(shape, dtype="float32"):
-  return np.abs(normal(shape, oracle.accumulator(dtype), seed=3)) + 0.1
+_HANDLERS = Handlers()
 
 
 class RmsNormHandlerValuesTest(parameterized.TestCase):
@@ -90,14 +35,14 @@ class RmsNormHandlerValuesTest(parameterized.TestCase):
   @parameterized.product(x=_FORMS, scale=(None, *_FORMS))
   def test_forward(self, x, scale):
     scales = () if scale is None else (normal((*scale, 5), "float32", 1),)
-    _check_forward(normal((*x, 5), "float32"), *scales)
+    _HANDLERS.check_forward(normal((*x, 5), "float32"), *scales)
 
   @parameterized.parameters(*itertools.product(_FORMS, repeat=3))
   def test_unscaled_backward(self, x, rstd, dy):
     for batch_rank in range(max(map(len, (x, rstd, dy))) + 1):
-      _check_backward(
+      _HANDLERS.check_backward(
           normal((*x, 5), "float32"),
-          rstd=_rstd(rstd),
+          rstd=rstd_of(rstd),
           dy=normal((*dy, 5), "float32", 2),
           batch_rank=batch_rank,
       )
@@ -107,10 +52,10 @@ class RmsNormHandlerValuesTest(parameterized.TestCase):
   )
   def test_backward(self, x, rstd, dy, scale):
     batch_rank, form = scale
-    _check_backward(
+    _HANDLERS.check_backward(
         normal((*x, 5), "float32"),
         normal((*form, 5), "float32", 1),
-        rstd=_rstd(rstd),
+        rstd=rstd_of(rstd),
         dy=normal((*dy, 5), "float32", 2),
         batch_rank=batch_rank,
     )
@@ -119,15 +64,15 @@ class RmsNormHandlerValuesTest(parameterized.TestCase):
   def test_only_scale_has_loops(self, *form):
     x, dy = (normal((5,), "float32", seed) for seed in range(2))
     scale = normal((*form, 5), "float32", 1)
-    _check_backward(x, scale, rstd=_rstd(()), dy=dy)
+    _HANDLERS.check_backward(x, scale, rstd=rstd_of(()), dy=dy)
 
   @parameterized.parameters(*itertools.product(_DTYPES, (None, *_DTYPES)))
   def test_dtypes(self, dtype, scale_dtype):
     x, dy = (normal((3, 300, 17), dtype, seed) for seed in range(2))
     scales = [] if scale_dtype is None else [normal((3, 17), scale_dtype, 2)]
-    _check_forward(x, *(scale[:, None] for scale in scales))
-    rstd = _rstd((3, 300), dtype)
-    _check_backward(x, *scales, rstd=rstd, dy=dy, batch_rank=1)
+    _HANDLERS.check_forward(x, *(scale[:, None] for scale in scales))
+    rstd = rstd_of((3, 300), dtype)
+    _HANDLERS.check_backward(x, *scales, rstd=rstd, dy=dy, batch_rank=1)
 
   # Neighbouring dimensions are merged if an operand has both or neither.
   @parameterized.parameters(*range(60))
@@ -140,10 +85,10 @@ class RmsNormHandlerValuesTest(parameterized.TestCase):
       return tuple(np.where(rng.random(size) < 0.5, loops[:size], 1))
 
     cols = int(rng.integers(1, 9))
-    _check_backward(
+    _HANDLERS.check_backward(
         normal((*form(len(loops)), cols), "float32", 1),
         normal((*form(rng.choice((0, batch_rank))), cols), "float32", 2),
-        rstd=_rstd(form(len(loops))),
+        rstd=rstd_of(form(len(loops))),
         dy=normal((*form(len(loops)), cols), "float32", 3),
         batch_rank=batch_rank,
     )
@@ -153,9 +98,9 @@ class RmsNormHandlerValuesTest(parameterized.TestCase):
     loops = [(2,) * 8] * 3
     loops[which] = (2, 1) * 4
     x, dy, rstd = loops
-    _check_backward(
+    _HANDLERS.check_backward(
         normal((*x, 3), "float32"),
-        rstd=_rstd(rstd),
+        rstd=rstd_of(rstd),
         dy=normal((*dy, 3), "float32", 1),
     )
 
@@ -164,11 +109,13 @@ class RmsNormHandlerValuesTest(parameterized.TestCase):
   def test_many_rows(self, *loops):
     x, dy = (normal((*loops, 33), "float32", seed) for seed in range(2))
     scale = normal((*loops, 33), "float32", 2)
-    rstd = _rstd(loops)
-    _check_forward(x[:, :1], scale)
-    _check_backward(x, scale, rstd=rstd, dy=dy)
-    _check_backward(x, scale[0, 0], rstd=rstd, dy=dy)
-    _check_backward(x[:1], scale[:, 0], rstd=rstd, dy=dy[:, :1], batch_rank=1)
+    rstd = rstd_of(loops)
+    _HANDLERS.check_forward(x[:, :1], scale)
+    _HANDLERS.check_backward(x, scale, rstd=rstd, dy=dy)
+    _HANDLERS.check_backward(x, scale[0, 0], rstd=rstd, dy=dy)
+    _HANDLERS.check_backward(
+        x[:1], scale[:, 0], rstd=rstd, dy=dy[:, :1], batch_rank=1
+    )
 
   @parameterized.parameters((0,), (3, 0), (0, 3), (2, 0, 3))
   def test_empty(self, *loops):
@@ -176,9 +123,9 @@ class RmsNormHandlerValuesTest(parameterized.TestCase):
       x = np.zeros((*loops, 5), np.float32)
       scale = np.ones((*loops[:batch_rank], 5), np.float32)
       rstd = np.ones(loops, np.float32)
-      _check_backward(x, scale, rstd=rstd, dy=x, batch_rank=batch_rank)
+      _HANDLERS.check_backward(x, scale, rstd=rstd, dy=x, batch_rank=batch_rank)
     x, scale, rstd = np.zeros((3, 4, 0)), np.zeros(0), np.ones((3, 4))
-    _check_backward(x, scale, rstd=rstd, dy=x)
+    _HANDLERS.check_backward(x, scale, rstd=rstd, dy=x)
 
 
 if __name__ == "__main__":

@@ -65,9 +65,9 @@ class Expected(NamedTuple):
     np.testing.assert_array_equal(actual[~finite], self.value[~finite])
     error = np.where(finite, self.error, 1)
     np.testing.assert_array_less(error, np.inf)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
       distance = np.where(finite, np.abs(actual - self.value), 0)
-    worst = np.max(distance / error, initial=0)
+      worst = np.max(np.where(distance == 0, 0, distance / error), initial=0)
     if not worst <= 1:
       raise AssertionError(
           f"{worst} times the error that rounding explains: got\n{actual},"

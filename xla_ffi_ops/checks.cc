@@ -106,10 +106,16 @@ void Checks::Result(const char* name, const xla::ffi::AnyBuffer& buffer,
                     int64_t loop_rank) {
   if (!ok()) return;
   CheckDType(name, buffer, expected);
+  const Shape got = buffer.dimensions();
   std::vector<int64_t> shape(loops_.begin(), loops_.begin() + loop_rank);
-  for (const Dim* dim : core) shape.push_back(*dim);
-  if (!(buffer.dimensions() == Shape(shape))) {
-    Fail(name, "have shape " + ToString(shape), ToString(buffer.dimensions()));
+  for (Dim* dim : core) {
+    if (*dim == kUnknownDim && shape.size() < got.size()) {
+      *dim = got[shape.size()];
+    }
+    shape.push_back(*dim);
+  }
+  if (!(got == Shape(shape))) {
+    Fail(name, "have shape " + ToString(shape), ToString(got));
   }
 }
 

@@ -27,7 +27,7 @@ int64_t Product(Shape shape);
 std::string ToString(Shape shape);  // "[2, 3]"
 
 // The size of a core dimension of a generalized ufunc. One that is unknown
-// becomes what the first operand with it has.
+// becomes what the first operand or result with it has.
 using Dim = int64_t;
 inline constexpr Dim kUnknownDim = -1;
 

@@ -144,10 +144,7 @@ template <typename Args>
 void Launch(const char* name, void (*kernel)(Args), const LaunchShape& shape,
             cudaStream_t stream, Args args) {
   const internal::LaunchConfig config(shape, stream);
-  void* pointers[] = {&args};
-  CheckCuda(name,
-            cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel),
-                                pointers));
+  CheckCuda(name, cudaLaunchKernelEx(&config, kernel, args));
 }
 
 }  // namespace xla_ffi_ops

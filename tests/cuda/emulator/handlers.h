@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handlers that run CUDA kernels on the CPU. A file of handlers that is
+// included behind this one defines `emulated_<name>_cpu` instead of
+// `<name>_cpu`; their functions get a Cuda.
+#ifndef XLA_FFI_OPS_TESTS_CUDA_EMULATOR_HANDLERS_H_
+#define XLA_FFI_OPS_TESTS_CUDA_EMULATOR_HANDLERS_H_
+
+#include <optional>
+
+#include "xla_ffi_ops/ffi.h"
+
+#undef XLA_FFI_OPS_DEFINE_HANDLER
+#define XLA_FFI_OPS_DEFINE_HANDLER(name, impl, ...)                \
+  XLA_FFI_OPS_DEFINE_SYMBOL_(emulated_##name##_cpu, #name, impl,   \
+                             ::emulator::Context, {}, __VA_ARGS__) \
+  static_assert(true, "a semicolon follows")
+
+namespace emulator {
+
+struct Context {};
+
+}  // namespace emulator
+
+template <>
+struct xla::ffi::CtxDecoding<emulator::Context> {
+  using Type = xla_ffi_ops::Cuda;
+
+  static std::optional<Type> Decode(const XLA_FFI_Api*,
+                                    XLA_FFI_ExecutionContext*,
+                                    DiagnosticEngine&) {
+    return Type{nullptr};
+  }
+};
+
+#endif  // XLA_FFI_OPS_TESTS_CUDA_EMULATOR_HANDLERS_H_
