@@ -6,7 +6,7 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
 load("//third_party/cuda:cuda_library.bzl", _cuda_library = "cuda_library")
-load("//xla_ffi_ops:private.bzl", "optimized")
+load("//xla_ffi_ops:private.bzl", "all_defined", "optimized")
 load("//xla_ffi_ops:version_script.bzl", "version_script")
 
 cuda_library = _cuda_library
@@ -28,6 +28,10 @@ _SYMBOLS = ["_cpu"]
 _STATE_SYMBOLS = ["_instantiate_cpu", "_state_type_id", "_state_type_info"]
 _CUDA_SYMBOLS = ["_cuda"]
 _CUDA_STATE_SYMBOLS = ["_instantiate_cuda"]
+
+# The same as patterns, which may match nothing.
+_OPTIONAL_CUDA_SYMBOLS = ["_cud[a]"]
+_OPTIONAL_CUDA_STATE_SYMBOLS = ["_instantiate_cud[a]"]
 
 def _products(names, suffixes):
     return [name + suffix for name in names for suffix in suffixes]
@@ -108,8 +112,8 @@ def xla_ffi_extension(
       deps: xla_ffi_library targets.
       handlers: FFI target names, as given to XLA_FFI_OPS_DEFINE_HANDLER.
       stateful_handlers: those that also have an XLA_FFI_OPS_DEFINE_STATE.
-      cuda: whether all of the handlers are for CUDA too, with the flag //:cuda; their libraries
-          have cuda_deps.
+      cuda: whether it is an error, with the flag //:cuda, if one of the handlers is not for CUDA
+          too. Their libraries have cuda_deps.
       linkopts: more linker options.
       visibility: of `name`.
       **kwargs: for all that is made: tags, testonly and so on.
@@ -118,11 +122,15 @@ def xla_ffi_extension(
         _products(handlers + stateful_handlers, _SYMBOLS) +
         _products(stateful_handlers, _STATE_SYMBOLS)
     )
-    if cuda:
-        symbols = symbols + _if_cuda(
-            _products(handlers + stateful_handlers, _CUDA_SYMBOLS) +
-            _products(stateful_handlers, _CUDA_STATE_SYMBOLS),
-        )
+    optional = (
+        _products(handlers + stateful_handlers, _OPTIONAL_CUDA_SYMBOLS) +
+        _products(stateful_handlers, _OPTIONAL_CUDA_STATE_SYMBOLS)
+    )
+    required = (
+        _products(handlers + stateful_handlers, _CUDA_SYMBOLS) +
+        _products(stateful_handlers, _CUDA_STATE_SYMBOLS)
+    )
+    symbols = symbols + _if_cuda(required if cuda else optional)
     script = name + ".lds"
     version_script(
         name = script,
@@ -137,7 +145,7 @@ def xla_ffi_extension(
             "-Wl,--version-script=$(location :%s)" % script,
             # Without it, a symbol that the script names and nobody defines is no error.
             "-Wl,--no-undefined-version",
-        ] + linkopts,
+        ] + all_defined() + linkopts,
         linkshared = True,
         linkstatic = True,
         visibility = ["//visibility:private"],

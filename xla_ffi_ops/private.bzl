@@ -3,9 +3,18 @@
 
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
+SANITIZERS = ["address", "hwaddress", "leak", "memory", "thread", "undefined"]
+
 def optimized(*options):
     """Compiler options for every build but `-c dbg`: Bazel's default is none at all."""
     return select({
         Label("//xla_ffi_ops:debug"): [],
         "//conditions:default": list(options),
     })
+
+def all_defined():
+    """Linker options: what is used and nowhere defined is an error of the build, not of loading."""
+    return select({
+        Label("//xla_ffi_ops:{}_sanitizer".format(name)): []
+        for name in SANITIZERS
+    } | {"//conditions:default": ["-Wl,-z,defs"]})

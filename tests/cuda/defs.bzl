@@ -29,7 +29,7 @@ def cuda_test(name, libraries = {}, deps = [], disassembles = False):
         legacy_create_init = False,
         target_compatible_with = select({
             "//:cuda_enabled": [],
-            "//conditions:default": ["@platforms//:incompatible"],
+            "//conditions:default": ["//:needs_flag_cuda"],
         }),
         toolchains = ["//:cuda_architectures"],
         deps = deps + [

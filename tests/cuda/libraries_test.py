@@ -17,6 +17,7 @@ _HANDLERS = {
         "xla_ffi_ops_rms_norm_unscaled_bwd",
         "xla_ffi_ops_rms_norm_unscaled_fwd",
     ],
+    "OPTIONAL": ["cuda_test_twice_fwd"],
     "TWICE": ["cuda_test_twice_fwd"],
 }
 

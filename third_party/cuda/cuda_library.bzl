@@ -30,7 +30,11 @@ def cuda_library(
     Without the flag //:cuda it is an incompatible target: wildcards skip it, and nothing of CUDA is
     fetched. It is always linked statically, and so is the runtime library. A kernel can include
     CUDA's headers and those of the kit that know nothing of XLA (device.h, float16.h, rows.h).
-    Device code of one file cannot call that of another (-rdc).
+    Device code of one file cannot call that of another (-rdc). Of CUDA's headers there are those of
+    the runtime, of the compiler and of CCCL (cub, cuda/std, thrust).
+
+    A header that no dependency has is not there in a sandbox; without one (--spawn_strategy=local)
+    it is found, and a change to it is not seen. --per_file_copt is for .cc files alone.
 
     Args:
       name: makes the cc_library of this name.
@@ -39,9 +43,11 @@ def cuda_library(
       deps: C++ or CUDA libraries; their headers and defines reach the .cu files.
       implementation_deps: the same, but their headers do not reach those who depend on this.
       copts: options of nvcc (-use_fast_math, -maxrregcount=64, -Xptxas=-v); options that it does
-          not know go to the host compiler (-Wextra, -fno-exceptions). C++17 is the default, and
-          all warnings are errors. For options to all of them there is
-          --action_env=NVCC_APPEND_FLAGS=-lineinfo.
+          not know go to the host compiler (-Wextra, -fno-exceptions). C++17 is the default. All
+          warnings are errors: -diag-suppress=177 takes one back that nvcc has for device code, -w
+          all. For options to all of them there is --action_env=NVCC_APPEND_FLAGS=-lineinfo; an
+          object with line numbers (-lineinfo, -G) has the times of its sources, too, and is
+          another one in every folder.
       local_defines: macros of these srcs alone.
       tags: for all that is made.
       target_compatible_with: more constraints.
@@ -52,7 +58,7 @@ def cuda_library(
         tags = tags,
         target_compatible_with = target_compatible_with + select({
             Label("//:cuda_enabled"): [],
-            "//conditions:default": ["@platforms//:incompatible"],
+            "//conditions:default": [Label("//:needs_flag_cuda")],
         }),
     )
     for key in ["testonly", "features", "exec_compatible_with", "deprecation"]:
@@ -72,6 +78,11 @@ def cuda_library(
         **(of_headers | common)
     )
     objects = name + ".objects"
+    of_compiler = {
+        key: kwargs[key]
+        for key in ["additional_compiler_inputs", "toolchains"]
+        if key in kwargs
+    }
     if srcs:
         cuda_objects(
             name = objects,
@@ -80,7 +91,7 @@ def cuda_library(
             local_defines = local_defines,
             visibility = ["//visibility:private"],
             deps = [headers] + implementation_deps,
-            **common
+            **(of_compiler | common)
         )
     cc_library(
         name = name,

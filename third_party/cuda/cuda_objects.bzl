@@ -7,15 +7,15 @@ load(":flags.bzl", "CudaArchitecturesInfo")
 
 _HEADERS = [".cuh", ".h", ".hh", ".hpp", ".inc", ".inl"]
 
-# Objects name nvcc's temporary files, whose own names have the number of the process; files that it
-# keeps have not. It has to be called by a relative path: it finds all else beside itself.
-_COMPILE = """\
-kept=$1.kept
-shift
-mkdir -p "$kept"
-trap 'rm -rf "$kept"' EXIT
-"$@" --keep --keep-dir="$kept"
-"""
+# The rule, not a target, decides about these; by how they begin.
+_REFUSED = {
+    "-arch": "the flag //:cuda_architectures is for that",
+    "--gpu-architecture": "the flag //:cuda_architectures is for that",
+    "-gencode": "the flag //:cuda_architectures is for that",
+    "--generate-code": "the flag //:cuda_architectures is for that",
+    "-rdc=true": "device code of one file cannot call that of another",
+    "--relocatable-device-code=true": "device code of one file cannot call that of another",
+}
 
 def _for_host(option):
     """Returns the option of nvcc that gives `option` to the host compiler.
@@ -27,13 +27,22 @@ def _for_host(option):
         option = "'{}'".format(option.replace("'", "'\\\\''"))
     return "-Xcompiler=" + option
 
-def _words(ctx, strings):
+def _words(ctx, attribute):
     """Returns what cc_library makes of such an attribute."""
+    files = ctx.attr.deps + ctx.attr.additional_compiler_inputs
     words = []
-    for string in strings:
-        expanded = ctx.expand_make_variables("", ctx.expand_location(string, ctx.attr.deps), {})
-        words += ctx.tokenize(expanded)
+    for string in getattr(ctx.attr, attribute):
+        string = ctx.expand_location(string, files)
+        words += ctx.tokenize(ctx.expand_make_variables(attribute, string, {}))
     return words
+
+def _standard(ctx):
+    """Returns what --copt and --cxxopt say of C++'s version, or C++17."""
+    standard = "-std=c++17"
+    for option in ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts:
+        if option.startswith("-std="):
+            standard = option.replace("gnu++", "c++")  # Which nvcc does not know.
+    return standard
 
 def _gencode(architectures):
     """Returns nvcc's options; PTX and code of one architecture share their front end."""
@@ -48,9 +57,17 @@ def _gencode(architectures):
 def _user_options(ctx):
     """Returns copts: nvcc's own as they are; what it does not know, it forwards."""
     options = []
-    standard = "-std=c++17"
-    for copt in _words(ctx, ctx.attr.copts):
-        if copt.startswith(("-D", "-U", "-Werror=", "-Wno-error")):
+    standard = _standard(ctx)
+    words = _words(ctx, "copts")
+    for i, copt in enumerate(words):
+        for refused, why in _REFUSED.items():
+            if copt.startswith(refused):
+                fail("{}: copts have {}: {}".format(ctx.label, copt, why))
+        if i > 0 and words[i - 1] in ("-D", "-U"):
+            options.append(_for_host(words[i - 1] + copt))
+        elif copt in ("-D", "-U"):
+            pass  # The next word belongs to it.
+        elif copt.startswith(("-D", "-U", "-Werror=", "-Wno-error")):
             options.append(_for_host(copt))
         elif copt.startswith(("-std=", "--std=")):
             standard = copt  # nvcc takes only one.
@@ -76,7 +93,7 @@ def _host_options(ctx, toolchain, features):
     return [_for_host(o) for o in options if not o.startswith("-std=")]
 
 def _dependency_options(ctx, context):
-    defines = context.defines.to_list() + _words(ctx, ctx.attr.local_defines)
+    defines = context.defines.to_list() + _words(ctx, "local_defines")
     words = ["-D" + define for define in defines]
     for option, folders in [
         ("-iquote", context.quote_includes),
@@ -106,8 +123,8 @@ def _compile(ctx, source, inputs, tools, options):
         ["-Xcudafe=--orig_src_path_name=/", ctx.label.package, ctx.label.name, source.short_path],
     ))
     arguments.add_all(["-c", source, "-o", object])
-    ctx.actions.run_shell(
-        command = _COMPILE,
+    ctx.actions.run(
+        executable = ctx.executable._compile,
         arguments = [arguments],
         inputs = depset([source], transitive = [inputs]),
         outputs = [object],
@@ -150,22 +167,31 @@ def _cuda_objects_impl(ctx):
         _user_options(ctx)
     )
     headers = [file for file in ctx.files.srcs if not file.path.endswith(".cu")]
-    inputs = depset(headers, transitive = [context.headers])
+    inputs = depset(headers + ctx.files.additional_compiler_inputs, transitive = [context.headers])
     objects = [
         _compile(ctx, source, inputs, tools, options)
         for source in ctx.files.srcs
         if source.path.endswith(".cu")
     ]
+    if not objects:
+        fail("{}: srcs have no .cu file; headers alone are for hdrs".format(ctx.label))
     return [DefaultInfo(files = depset(objects))]
 
 cuda_objects = rule(
     implementation = _cuda_objects_impl,
     attrs = {
+        "additional_compiler_inputs": attr.label_list(allow_files = True),
         "copts": attr.string_list(),
         "deps": attr.label_list(providers = [CcInfo]),
         "local_defines": attr.string_list(),
         "srcs": attr.label_list(allow_files = [".cu"] + _HEADERS),
         "_architectures": attr.label(default = "//:cuda_architectures"),
+        "_compile": attr.label(
+            default = ":compile.sh",
+            allow_single_file = True,
+            cfg = "exec",
+            executable = True,
+        ),
         "_compiler": attr.label(default = "@xla_ffi_ops_cuda//:compiler", cfg = "exec"),
         "_nvcc": attr.label(
             default = "@xla_ffi_ops_cuda//:cuda/bin/nvcc",

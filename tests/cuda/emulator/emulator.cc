@@ -166,8 +166,12 @@ void RunCluster(uint3 first, const Launch& launch) {
   }
   std::vector<Thread*>& ready = cluster.ready;
   size_t done = 0;
+  // Or a thread goes on as far as it can before another one begins.
+  const bool in_random_order = random_() % 2;
   while (!ready.empty()) {
-    std::swap(ready[random_() % ready.size()], ready.back());
+    if (in_random_order) {
+      std::swap(ready[random_() % ready.size()], ready.back());
+    }
     Thread* const thread = ready.back();
     ready.pop_back();
     Resume(thread);

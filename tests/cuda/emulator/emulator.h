@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a CUDA kernel on the CPU, to find out whether what it computes is right:
 // every thread of the kernel is a fiber, and which of those that can go on does
-// so next is random. A thread that reads what it did not wait for then finds it
-// missing, sooner or later. Shared memory is NaN before a block begins, and a
-// block that uses more of it than it asked for is an error, as is a barrier to
-// which not all threads come.
+// so next is random, or the one that could not until last. A thread that reads
+// what it did not wait for then finds it missing, sooner or later. Shared
+// memory is NaN before a block begins, and a block that uses more of it than it
+// asked for is an error, as is a barrier to which not all threads come.
 //
 // Clusters are modelled too: their blocks run at once, other blocks one after
 // another in random order. A device's memory model is not: threads see what

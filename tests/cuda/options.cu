@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options get here as they are written.
+#include <cuda_runtime.h>
+
+static_assert(TWO_WORDS == 2);
+static_assert(sizeof(ARCHITECTURES) > sizeof("sm_"));
+#ifdef NO_WORD
+#error "-U NO_WORD was lost."
+#endif
+
+namespace {
+
+__global__ void Kernel() {}
+
+}  // namespace
+
+void LaunchOptionsKernel() { Kernel<<<1, 1>>>(); }
