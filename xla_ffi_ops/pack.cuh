@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of several elements at once, and conversions of the elements
-// from and to the type to compute in.
+// Loads and stores of several elements at once.
 #ifndef XLA_FFI_OPS_PACK_CUH_
 #define XLA_FFI_OPS_PACK_CUH_
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 
+#include "xla_ffi_ops/convert.cuh"
 #include "xla_ffi_ops/float16.h"
 
 namespace xla_ffi_ops {
@@ -33,58 +31,6 @@ bool CanBeWide(int64_t cols, std::initializer_list<const void*> arrays) {
 }
 
 namespace internal {
-
-template <typename To, typename From>
-__device__ inline To DeviceBitCast(From from) {
-  static_assert(sizeof(To) == sizeof(From));
-  To to;
-  memcpy(&to, &from, sizeof(to));
-  return to;
-}
-
-__device__ inline float Widen(Float16 value) {
-  return __half2float(DeviceBitCast<__half>(value));
-}
-__device__ inline float Widen(BFloat16 value) {
-  return __bfloat162float(DeviceBitCast<__nv_bfloat16>(value));
-}
-__device__ inline float Widen(float value) { return value; }
-__device__ inline double Widen(double value) { return value; }
-
-// Rounds once. The second argument is only there for its type.
-__device__ inline Float16 Round(float value, Float16) {
-  return DeviceBitCast<Float16>(__float2half_rn(value));
-}
-__device__ inline Float16 Round(double value, Float16) {
-  return DeviceBitCast<Float16>(__double2half(value));
-}
-__device__ inline BFloat16 Round(float value, BFloat16) {
-  return DeviceBitCast<BFloat16>(__float2bfloat16_rn(value));
-}
-__device__ inline BFloat16 Round(double value, BFloat16) {
-  return DeviceBitCast<BFloat16>(__double2bfloat16(value));
-}
-template <typename From>
-__device__ inline float Round(From value, float) {
-  return static_cast<float>(value);
-}
-template <typename From>
-__device__ inline double Round(From value, double) {
-  return value;
-}
-
-// Two at once is one instruction.
-template <typename Half>
-__device__ inline uint32_t RoundPair(double low, double high, Half) {
-  return DeviceBitCast<uint16_t>(Round(low, Half())) |
-         uint32_t{DeviceBitCast<uint16_t>(Round(high, Half()))} << 16;
-}
-__device__ inline uint32_t RoundPair(float low, float high, Float16) {
-  return DeviceBitCast<uint32_t>(__floats2half2_rn(low, high));
-}
-__device__ inline uint32_t RoundPair(float low, float high, BFloat16) {
-  return DeviceBitCast<uint32_t>(__floats2bfloat162_rn(low, high));
-}
 
 // What kBytes are accessed as.
 template <int kBytes>
@@ -115,11 +61,6 @@ struct Access<16> {
 };
 
 }  // namespace internal
-
-template <typename To, typename From>
-__device__ inline To RoundTo(From value) {
-  return internal::Round(value, To());
-}
 
 // kSize elements of type T in registers, as they are in global memory: 16-bit
 // elements are two to a register.

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/cuda/emulator/emulator.h"
 
-#include <sanitizer/asan_interface.h>
-#include <setjmp.h>
-#include <ucontext.h>
-
 #include <algorithm>
 #include <cfenv>
 #include <cstring>
@@ -15,6 +11,8 @@
 #include <random>
 #include <utility>
 #include <vector>
+
+#include "tests/cuda/emulator/fiber.h"
 
 dim3 gridDim, blockDim;
 uint3 blockIdx, threadIdx;
@@ -35,7 +33,6 @@ using xla_ffi_ops::memory;
 
 constexpr unsigned kWarp = 32;
 constexpr int kBarriers = 16;
-constexpr size_t kStackBytes = 128 * 1024;
 constexpr unsigned char kUnwritten = 0xff;  // NaN in all types
 
 struct Block;
@@ -44,9 +41,7 @@ struct Thread {
   Block* block;
   unsigned rank;
   bool done = false;
-  bool begun = false;
-  ucontext_t begin;
-  jmp_buf resume;  // which is much faster than another ucontext_t
+  Fiber fiber;
 };
 
 struct Waiting {
@@ -80,14 +75,11 @@ const std::function<void()>* kernel_;
 Cluster* cluster_;
 Thread* current_;
 Block* resident_;  // whose shared memory `memory` is
-jmp_buf scheduler_;
 std::string error_;
 std::vector<std::unique_ptr<char[]>> stacks_;
 std::mt19937 random_;
 
-void Suspend() {
-  if (_setjmp(current_->resume) == 0) _longjmp(scheduler_, 1);
-}
+void Suspend() { current_->fiber.Suspend(); }
 
 void Wake(std::vector<Thread*>& threads) {
   cluster_->ready.insert(cluster_->ready.end(), threads.begin(), threads.end());
@@ -122,10 +114,7 @@ void Resume(Thread* thread) {
   threadIdx.x = thread->rank % blockDim.x;
   threadIdx.y = thread->rank / blockDim.x % blockDim.y;
   threadIdx.z = thread->rank / blockDim.x / blockDim.y;
-  if (_setjmp(scheduler_) != 0) return;
-  if (thread->begun) _longjmp(thread->resume, 1);
-  thread->begun = true;
-  setcontext(&thread->begin);
+  thread->fiber.Resume();
 }
 
 void AddBlock(uint3 index, size_t shared_bytes) {
@@ -137,19 +126,13 @@ void AddBlock(uint3 index, size_t shared_bytes) {
   block.threads.resize(size);
   const size_t first_stack = (cluster_->blocks.size() - 1) * size;
   while (stacks_.size() < first_stack + size) {
-    stacks_.emplace_back(new char[kStackBytes]);
+    stacks_.emplace_back(new char[Fiber::kStackBytes]);
   }
   for (unsigned rank = 0; rank < size; ++rank) {
-    char* const stack = stacks_[first_stack + rank].get();
-    // A thread that never returned has left its frames' bounds there.
-    ASAN_UNPOISON_MEMORY_REGION(stack, kStackBytes);
     Thread& thread = block.threads[rank];
     thread.block = &block;
     thread.rank = rank;
-    getcontext(&thread.begin);
-    thread.begin.uc_stack.ss_sp = stack;
-    thread.begin.uc_stack.ss_size = kStackBytes;
-    makecontext(&thread.begin, RunThread, 0);
+    thread.fiber.Prepare(RunThread, stacks_[first_stack + rank].get());
     cluster_->ready.push_back(&thread);
   }
 }
