@@ -20,6 +20,9 @@ from jax_ffi_ops.kit.attributes import Value
 from jax_ffi_ops.kit.layout import Layout
 from jax_ffi_ops.kit.library import Library
 
+# Where XLA replays calls, and a handler's memory has to outlive them.
+_WORKSPACE_PLATFORMS = ("cuda",)
+
 
 def register(
     primitive: jex_core.Primitive,
@@ -64,7 +67,7 @@ def register(
       return mlir.lower_fun(function, multiple_results=True)(ctx, *operands)
     library.ensure_registered(target)
     results = ctx.avals_out
-    if workspace is not None and platform == "cuda":
+    if workspace is not None and platform in _WORKSPACE_PLATFORMS:
       memory = workspace(ctx.avals_in, results)
       memory = jax.core.ShapedArray(memory.shape, memory.dtype)
       ctx = ctx.replace(avals_out=[*results, memory])
