@@ -25,7 +25,8 @@ int64_t Product(Shape shape) {
 std::string ToString(Shape shape) {
   std::string text = "[";
   for (const int64_t size : shape) {
-    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+    text += text.size() > 1 ? ", " : "";
+    text += size == kUnknownDim ? "?" : std::to_string(size);
   }
   return text + "]";
 }
@@ -108,10 +109,9 @@ void Checks::Result(const char* name, const xla::ffi::AnyBuffer& buffer,
   CheckDType(name, buffer, expected);
   const Shape got = buffer.dimensions();
   std::vector<int64_t> shape(loops_.begin(), loops_.begin() + loop_rank);
+  const bool has_rank = got.size() == shape.size() + core.size();
   for (Dim* dim : core) {
-    if (*dim == kUnknownDim && shape.size() < got.size()) {
-      *dim = got[shape.size()];
-    }
+    if (*dim == kUnknownDim && has_rank) *dim = got[shape.size()];
     shape.push_back(*dim);
   }
   if (!(got == Shape(shape))) {

@@ -105,7 +105,7 @@ def xla_ffi_extension(
     py_library as `data`: the object is then beside the Python file, wherever that is run.
 
     Makes `lib<name>.so` and the filegroup `name` of it. A handler that no dependency defines
-    fails the build with its name.
+    fails the build with its name, and so does whatever else is used and nowhere defined.
 
     Args:
       name: see above.

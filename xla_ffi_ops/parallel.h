@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -67,6 +68,29 @@ Status ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
     }));
   }
   if (loop->Run()) return loop->error();
+  return future;
+}
+
+// Done when both are. The error is that of one of them.
+inline Status Both(Status first, Status second) {
+  using xla::ffi::Error;
+  using xla::ffi::Future;
+  if (!std::holds_alternative<Future>(first) &&
+      !std::holds_alternative<Future>(second)) {
+    const bool fails = std::get<Error>(first).failure();
+    return fails ? std::move(first) : std::move(second);
+  }
+  xla::ffi::CountDownPromise both(2);
+  Future future(both);
+  for (Status* status : {&first, &second}) {
+    if (Future* const later = std::get_if<Future>(status)) {
+      later->OnReady([both](const std::optional<Error>& error) mutable {
+        both.CountDown(1, error ? *error : Error::Success());
+      });
+    } else {
+      both.CountDown(1, std::get<Error>(*status));
+    }
+  }
   return future;
 }
 

@@ -14,6 +14,8 @@ def optimized(*options):
 
 def all_defined():
     """Linker options: what is used and nowhere defined is an error of the build, not of loading."""
+
+    # Several may hold at once: their values are the same.
     return select({
         Label("//xla_ffi_ops:{}_sanitizer".format(name)): []
         for name in SANITIZERS

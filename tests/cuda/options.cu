@@ -3,7 +3,7 @@
 #include <cuda_runtime.h>
 
 static_assert(TWO_WORDS == 2);
-static_assert(sizeof(ARCHITECTURES) > sizeof("sm_"));
+static_assert(ARCHITECTURES[0] != '$');
 #ifdef NO_WORD
 #error "-U NO_WORD was lost."
 #endif

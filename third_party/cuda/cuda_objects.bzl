@@ -7,14 +7,24 @@ load(":flags.bzl", "CudaArchitecturesInfo")
 
 _HEADERS = [".cuh", ".h", ".hh", ".hpp", ".inc", ".inl"]
 
-# The rule, not a target, decides about these; by how they begin.
+# The rule, not a target, decides about these.
 _REFUSED = {
-    "-arch": "the flag //:cuda_architectures is for that",
-    "--gpu-architecture": "the flag //:cuda_architectures is for that",
-    "-gencode": "the flag //:cuda_architectures is for that",
-    "--generate-code": "the flag //:cuda_architectures is for that",
-    "-rdc=true": "device code of one file cannot call that of another",
-    "--relocatable-device-code=true": "device code of one file cannot call that of another",
+    option: why
+    for why, options in {
+        "device code of one file cannot call that of another": [
+            "-rdc",
+            "--relocatable-device-code",
+            "-dc",
+            "--device-c",
+        ],
+        "the flag //:cuda_architectures is for that": [
+            "-arch",
+            "--gpu-architecture",
+            "-gencode",
+            "--generate-code",
+        ],
+    }.items()
+    for option in options
 }
 
 def _for_host(option):
@@ -60,11 +70,14 @@ def _user_options(ctx):
     standard = _standard(ctx)
     words = _words(ctx, "copts")
     for i, copt in enumerate(words):
-        for refused, why in _REFUSED.items():
-            if copt.startswith(refused):
-                fail("{}: copts have {}: {}".format(ctx.label, copt, why))
-        if i > 0 and words[i - 1] in ("-D", "-U"):
-            options.append(_for_host(words[i - 1] + copt))
+        option, _, _ = copt.partition("=")
+        if option in _REFUSED:
+            fail("{}: copts have {}: {}".format(ctx.label, copt, _REFUSED[option]))
+        previous = words[i - 1] if i > 0 else ""
+        if previous in ("-D", "-U"):
+            options.append(_for_host(previous + copt))
+        elif previous in ("-Xcompiler", "-Xptxas", "-Xcudafe"):
+            options.append(copt)
         elif copt in ("-D", "-U"):
             pass  # The next word belongs to it.
         elif copt.startswith(("-D", "-U", "-Werror=", "-Wno-error")):

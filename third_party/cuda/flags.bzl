@@ -16,7 +16,9 @@ def _cuda_architectures_impl(ctx):
     names = ctx.build_setting_value
     for name in names:
         kind, _, version = name.partition("_")
-        if kind not in ("sm", "compute") or not version[:1].isdigit():
+        if version[-1:] in ("a", "f"):  # of code for just that GPU, or its family
+            version = version[:-1]
+        if kind not in ("sm", "compute") or not version.isdigit():
             fail("{}: want sm_NN or compute_NN, got '{}'".format(ctx.label, name))
     if not names:
         fail("{}: want at least one architecture".format(ctx.label))

@@ -20,8 +20,12 @@ struct ClusterBarrier {
 
 namespace internal {
 
-inline void Update(ClusterBarrier* barrier, int bytes) {
+inline void CheckInitialized(const ClusterBarrier* barrier) {
   if (barrier->initialized != 1) emulator::Fail("a barrier before its Init()");
+}
+
+inline void Update(ClusterBarrier* barrier, int bytes) {
+  CheckInitialized(barrier);
   barrier->bytes += bytes;
   if (barrier->expecting || barrier->bytes != 0) return;
   barrier->phase ^= 1;
@@ -43,13 +47,14 @@ inline void Expect(ClusterBarrier* barrier, int bytes) {
 
 template <typename T>
 void Send(unsigned block, T* to, T value, ClusterBarrier* barrier) {
-  *static_cast<T*>(emulator::AddressIn(block, to)) = value;
-  internal::Update(
-      static_cast<ClusterBarrier*>(emulator::AddressIn(block, barrier)),
-      -static_cast<int>(sizeof(T)));
+  *static_cast<T*>(emulator::AddressIn(block, to, sizeof(T))) = value;
+  internal::Update(static_cast<ClusterBarrier*>(emulator::AddressIn(
+                       block, barrier, sizeof(ClusterBarrier))),
+                   -static_cast<int>(sizeof(T)));
 }
 
 inline void Wait(ClusterBarrier* barrier, int phase) {
+  internal::CheckInitialized(barrier);
   while (barrier->phase == phase) emulator::Sleep();
 }
 

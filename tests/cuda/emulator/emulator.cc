@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cfenv>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <iterator>
@@ -45,7 +47,7 @@ struct Thread {
 };
 
 struct Waiting {
-  unsigned count = 0;
+  unsigned kind = 0;
   std::vector<Thread*> threads;
 };
 
@@ -53,7 +55,7 @@ struct Warp {
   // Two sets, by turns, as some lanes may be one call ahead of others.
   unsigned char values[2][kWarp][8];
   unsigned calls = 0;
-  Waiting waiting;
+  Waiting waiting;  // for a kind of shuffle
 };
 
 struct Block {
@@ -62,6 +64,7 @@ struct Block {
   std::vector<Thread> threads;
   std::vector<Warp> warps;
   Waiting barriers[kBarriers];
+  unsigned running;  // threads
 };
 
 struct Cluster {
@@ -86,9 +89,10 @@ void Wake(std::vector<Thread*>& threads) {
   threads.clear();
 }
 
-void WaitAt(Waiting& barrier, unsigned count) {
-  if (barrier.threads.empty()) barrier.count = count;
-  if (barrier.count != count) Fail("threads expect different numbers of them");
+// Waits for `count` threads, for which `kind` has to be the same.
+void WaitAt(Waiting& barrier, unsigned count, unsigned kind) {
+  if (barrier.threads.empty()) barrier.kind = kind;
+  if (barrier.kind != kind) Fail("threads wait for different things");
   barrier.threads.push_back(current_);
   if (barrier.threads.size() == count) Wake(barrier.threads);
   Suspend();
@@ -97,6 +101,7 @@ void WaitAt(Waiting& barrier, unsigned count) {
 void RunThread() {
   (*kernel_)();
   current_->done = true;
+  --current_->block->running;
   Suspend();
 }
 
@@ -124,6 +129,7 @@ void AddBlock(uint3 index, size_t shared_bytes) {
   block.shared.assign(shared_bytes, kUnwritten);
   block.warps.resize(size / kWarp);
   block.threads.resize(size);
+  block.running = size;
   const size_t first_stack = (cluster_->blocks.size() - 1) * size;
   while (stacks_.size() < first_stack + size) {
     stacks_.emplace_back(new char[Fiber::kStackBytes]);
@@ -217,21 +223,22 @@ void Barrier(int id, unsigned count) {
   if (id < 0 || id >= kBarriers || count == 0 || count % kWarp) {
     Fail("a block has no such barrier");
   }
-  WaitAt(current_->block->barriers[id], count);
+  WaitAt(current_->block->barriers[id], count, count);
 }
 
 void ClusterBarrier() {
   WaitAt(cluster_->barrier,
-         cluster_->blocks.size() * current_->block->threads.size());
+         cluster_->blocks.size() * current_->block->threads.size(), 0);
 }
 
 void Shuffle(void* value, size_t bytes, int lane_mask) {
   Warp& warp = current_->block->warps[current_->rank / kWarp];
   const unsigned lane = current_->rank % kWarp;
+  if (lane_mask < 0 || lane_mask >= int{kWarp}) Fail("a warp has no such lane");
   auto& values = warp.values[warp.calls % 2];
   std::memcpy(values[lane], value, bytes);
   if (warp.waiting.threads.size() == kWarp - 1) ++warp.calls;
-  WaitAt(warp.waiting, kWarp);
+  WaitAt(warp.waiting, kWarp, lane_mask);
   std::memcpy(value, values[lane ^ lane_mask], bytes);
 }
 
@@ -242,10 +249,14 @@ void Sleep() {
 
 void WakeAll() { Wake(cluster_->asleep); }
 
-void* AddressIn(unsigned block, void* pointer) {
+void* AddressIn(unsigned block, void* pointer, size_t bytes) {
   if (block >= cluster_->blocks.size()) Fail("the cluster has no such block");
-  const auto offset = static_cast<unsigned char*>(pointer) - memory;
   Block& other = cluster_->blocks[block];
+  if (other.running == 0) Fail("a block of the cluster has ended");
+  const size_t offset = static_cast<unsigned char*>(pointer) - memory;
+  if (offset >= other.shared.size() || other.shared.size() - offset < bytes) {
+    Fail("a block has no such shared memory");
+  }
   return (&other == resident_ ? memory : other.shared.data()) + offset;
 }
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a CUDA kernel on the CPU, to find out whether what it computes is right:
-// every thread of the kernel is a fiber, and which of those that can go on does
-// so next is random, or the one that could not until last. A thread that reads
-// what it did not wait for then finds it missing, sooner or later. Shared
-// memory is NaN before a block begins, and a block that uses more of it than it
-// asked for is an error, as is a barrier to which not all threads come.
+// Runs a CUDA kernel on the CPU, to find out whether what it computes is right.
+// Every thread of the kernel is a fiber. Of those that can go on, a random one
+// does so next in half of the clusters, and in the others the one that could
+// not until last: a thread that does not wait for what it reads then finds it
+// missing, sooner or later. The same launches have the same orders in every
+// run. Shared memory and results are NaN at first. It is an error to write
+// behind the shared memory that a block asked for, or to wait for threads that
+// do not come.
 //
-// Clusters are modelled too: their blocks run at once, other blocks one after
-// another in random order. A device's memory model is not: threads see what
-// others wrote at once, and whole.
+// Blocks of a cluster run at once, and other blocks one after another in random
+// order. What is not modelled: the memory model (threads see what others wrote
+// at once, and whole), alignment, launch bounds, registers.
 #ifndef XLA_FFI_OPS_TESTS_CUDA_EMULATOR_EMULATOR_H_
 #define XLA_FFI_OPS_TESTS_CUDA_EMULATOR_EMULATOR_H_
 
@@ -52,16 +54,16 @@ void Barrier(int id, unsigned count);
 void ClusterBarrier();
 
 // Replaces `bytes` bytes, 8 at most, by those of the lane whose number differs
-// in the bits of `lane_mask`. All lanes of a warp have to call it.
+// in the bits of `lane_mask`. All lanes of a warp have to call it, alike.
 void Shuffle(void* value, size_t bytes, int lane_mask);
 
 // Waits until another thread calls WakeAll().
 void Sleep();
 void WakeAll();
 
-// Where the variable at `pointer` of shared memory is in another block of the
-// cluster.
-void* AddressIn(unsigned block, void* pointer);
+// Where the `bytes` bytes at `pointer` of shared memory are in another block of
+// the cluster, of which threads have to run still.
+void* AddressIn(unsigned block, void* pointer, size_t bytes);
 
 // Ends the run with an error.
 [[noreturn]] void Fail(const std::string& what);

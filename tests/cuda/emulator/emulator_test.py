@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -15,15 +16,25 @@ _TARGET = "emulated_faults"
 _LIBRARY = kit.Library(pathlib.Path(os.environ["EMULATED"]).resolve())
 _X = np.arange(128, dtype=np.float32).reshape(2, 64)
 
-# The enumeration of faults_ffi.cc, with the errors' messages.
-_NONE, _NO_BARRIER, _NO_CLUSTER_BARRIER = 0, 1, 2
+# The enumeration of faults_ffi.cc, with the errors' messages: those of some
+# orders of the threads alone, and those of all.
+_NONE, _NO_BARRIER = 0, 1
+_ERRORS_OF_SOME = {
+    2: "a barrier before its Init()",
+    3: "a block of the cluster has ended",
+}
 _ERRORS = {
-    3: "threads wait for others that do not come",
     4: "threads wait for others that do not come",
     5: "threads wait for others that do not come",
-    6: "a block wrote behind its shared memory",
-    7: "no device can run the launch",
+    6: "threads wait for others that do not come",
+    7: "threads wait for different things",
+    8: "a block wrote behind its shared memory",
+    9: "a block has no such shared memory",
+    10: "no device can run the launch",
 }
+
+# What jax raises is one or the other, as a call fails soon or late.
+_FAILURE = (jax.errors.JaxRuntimeError, ValueError)
 
 _call = kit.call(
     _TARGET,
@@ -41,6 +52,10 @@ def _expected():
 
 class EmulatorTest(parameterized.TestCase):
 
+  def setUp(self):
+    super().setUp()
+    self.enter_context(mock.patch.dict(os.environ, EMULATED_DEVICE="1"))
+
   def test_right_kernel(self):
     for _ in range(10):
       np.testing.assert_array_equal(_call(_X, fault=_NONE), _expected())
@@ -48,22 +63,28 @@ class EmulatorTest(parameterized.TestCase):
   def test_value_that_nobody_waits_for_is_missing(self):
     self.assertTrue(np.isnan(_call(_X, fault=_NO_BARRIER)).any())
 
-  def test_cluster_that_does_not_wait_for_init(self):
-    """Only if a block sends before the other one has begun."""
+  @parameterized.parameters(*_ERRORS_OF_SOME.items())
+  def test_error_of_some_orders(self, fault, message):
     errors = []
     for _ in range(30):
       try:
-        _call(_X, fault=_NO_CLUSTER_BARRIER).block_until_ready()
-      except jax.errors.JaxRuntimeError as error:
+        _call(_X, fault=fault).block_until_ready()
+      except _FAILURE as error:
         errors.append(str(error))
-    self.assertNotEmpty(errors)
-    self.assertContainsSubset({"before its Init()"}, {e[-17:] for e in errors})
+    self.assertTrue(any(message in error for error in errors))
+
+  def test_device_without_clusters(self):
+    with mock.patch.dict(os.environ, EMULATED_DEVICE="0"):
+      with self.assertRaisesRegex(
+          _FAILURE, "the device has no clusters of that size"
+      ):
+        _call(_X, fault=_NONE).block_until_ready()
 
   @parameterized.parameters(*_ERRORS.items())
   def test_error(self, fault, message):
     for _ in range(10):
       with self.assertRaisesRegex(
-          jax.errors.JaxRuntimeError, f"faults: FaultsKernel: .*{message}"
+          _FAILURE, f"faults: FaultsKernel: .*{message}"
       ):
         _call(_X, fault=fault).block_until_ready()
     np.testing.assert_array_equal(_call(_X, fault=_NONE), _expected())

@@ -18,10 +18,13 @@ enum Fault : int64_t {
   kNone,
   kNoBarrier,
   kNoClusterBarrier,
+  kSendToAnEndedBlock,
   kNoExpect,
   kBarrierOfSome,
   kShuffleOfSome,
+  kShufflesDiffer,
   kTooMuchSharedMemory,
+  kSendBehindSharedMemory,
   kTooManyThreads,
 };
 
@@ -51,7 +54,9 @@ __global__ void FaultsKernel(const __grid_constant__ Args args) {
   if (fault != kNoClusterBarrier) ClusterSync();
   if (thread == 0) {
     if (fault != kNoExpect) Expect(&shared.barrier, sizeof(float));
-    Send(1 - blockIdx.x, &shared.received, x, &shared.barrier);
+    float* const to =
+        fault == kSendBehindSharedMemory ? &shared.behind : &shared.received;
+    Send(1 - blockIdx.x, to, x, &shared.barrier);
   }
 
   shared.values[thread] = x;
@@ -60,8 +65,14 @@ __global__ void FaultsKernel(const __grid_constant__ Args args) {
   if (fault != kNoBarrier) __syncthreads();
   float y = shared.values[kThreads - 1 - thread];
   if (fault == kShuffleOfSome && thread == 0) return;
-  y += __shfl_xor_sync(kAllLanes, y, 1);
+  const int mask = fault == kShufflesDiffer && thread == 0 ? 2 : 1;
+  y += __shfl_xor_sync(kAllLanes, y, mask);
 
+  if (fault == kSendToAnEndedBlock) {
+    if (blockIdx.x == 1) return;
+    for (int i = 0; i < 100; ++i) __syncthreads();
+    Send(1, &shared.received, x, &shared.barrier);
+  }
   Wait(&shared.barrier, 0);
   args.y[ThreadInRow()] = y + shared.received;
 }

@@ -167,9 +167,10 @@ class RmsNormEmulatedTest(parameterized.TestCase):
   @parameterized.parameters(
       ([], "be the last result, got none"),
       ([((0, 8), "float32")], "have at least one part, got 0"),
-      ([((8,), "float32")], "have shape"),
+      ([((), "float32")], r"have shape \[\?, 8\], got \[\]"),
+      ([((8,), "float32")], r"have shape \[\?, 8\], got \[8\]"),
       ([((2, 7), "float32")], r"have shape \[2, 8\], got \[2, 7\]"),
-      ([((1, 2, 8), "float32")], "have shape"),
+      ([((1, 2, 8), "float32")], r"have shape \[\?, 8\], got \[1, 2, 8\]"),
       ([((2, 8), "float64")], "have dtype float32, got float64"),
   )
   def test_wrong_workspace(self, workspaces, message):

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "tests/cuda/emulator/emulator.h"
 
@@ -56,6 +57,7 @@ inline void __syncthreads() {
 template <typename T>
 T __shfl_xor_sync(unsigned lanes, T value, int lane_mask) {
   if (lanes != 0xffffffffu) emulator::Fail("a shuffle of a part of a warp");
+  static_assert(sizeof(T) <= 8);
   emulator::Shuffle(&value, sizeof(value), lane_mask);
   return value;
 }
@@ -161,6 +163,13 @@ inline cudaError_t cudaOccupancyMaxActiveClusters(
 template <typename Args>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config,
                                void (*kernel)(Args), Args& args) {
+  int id = 0;
+  cudaStreamGetDevice(config->stream, &id);
+  const int max_cluster = std::max(1, emulator::kDevices[id].max_cluster);
+  if (emulator::ClusterOf(*config) > static_cast<unsigned>(max_cluster)) {
+    emulator::last_error = "the device has no clusters of that size";
+    return cudaErrorInvalidClusterSize;
+  }
   emulator::last_error =
       emulator::Run({config->gridDim, config->blockDim,
                      config->dynamicSmemBytes, emulator::ClusterOf(*config)},
