@@ -29,10 +29,6 @@ _STATE_SYMBOLS = ["_instantiate_cpu", "_state_type_id", "_state_type_info"]
 _CUDA_SYMBOLS = ["_cuda"]
 _CUDA_STATE_SYMBOLS = ["_instantiate_cuda"]
 
-# The same as patterns, which may match nothing.
-_OPTIONAL_CUDA_SYMBOLS = ["_cud[a]"]
-_OPTIONAL_CUDA_STATE_SYMBOLS = ["_instantiate_cud[a]"]
-
 def _products(names, suffixes):
     return [name + suffix for name in names for suffix in suffixes]
 
@@ -122,15 +118,13 @@ def xla_ffi_extension(
         _products(handlers + stateful_handlers, _SYMBOLS) +
         _products(stateful_handlers, _STATE_SYMBOLS)
     )
-    optional = (
-        _products(handlers + stateful_handlers, _OPTIONAL_CUDA_SYMBOLS) +
-        _products(stateful_handlers, _OPTIONAL_CUDA_STATE_SYMBOLS)
-    )
-    required = (
+    cuda_symbols = (
         _products(handlers + stateful_handlers, _CUDA_SYMBOLS) +
         _products(stateful_handlers, _CUDA_STATE_SYMBOLS)
     )
-    symbols = symbols + _if_cuda(required if cuda else optional)
+    if not cuda:  # As a pattern, a symbol may be missing.
+        cuda_symbols = [symbol.removesuffix("a") + "[a]" for symbol in cuda_symbols]
+    symbols = symbols + _if_cuda(cuda_symbols)
     script = name + ".lds"
     version_script(
         name = script,

@@ -78,13 +78,15 @@ def _user_options(ctx):
             options.append(_for_host(previous + copt))
         elif previous in ("-Xcompiler", "-Xptxas", "-Xcudafe"):
             options.append(copt)
-        elif copt in ("-D", "-U"):
-            pass  # The next word belongs to it.
+        elif copt in ("-D", "-U", "-Werror"):
+            # The next word goes with the first two. All warnings are errors already, and nvcc's own
+            # -Werror wants a second word.
+            continue
         elif copt.startswith(("-D", "-U", "-Werror=", "-Wno-error")):
             options.append(_for_host(copt))
         elif copt.startswith(("-std=", "--std=")):
             standard = copt  # nvcc takes only one.
-        elif copt != "-Werror":  # It is on; to nvcc the word wants a second one.
+        else:
             options.append(copt)
     return [standard] + options
 
