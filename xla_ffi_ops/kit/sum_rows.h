@@ -26,8 +26,9 @@ namespace xla_ffi_ops {
 // The rows are split by their number alone, so that the order of the additions,
 // and with it every bit of the result, is the same for any number of threads.
 template <typename Sum, typename Out, typename Body>
-Status SumRows(const CpuContext& device, int64_t groups, int64_t rows,
-               int64_t cols, int64_t bytes_per_row, Out* out, Body body) {
+HandlerResult SumRows(const CpuContext& device, int64_t groups, int64_t rows,
+                      int64_t cols, int64_t bytes_per_row, Out* out,
+                      Body body) {
   using xla::ffi::Error;
   // A part writes and reads its sum once more: cheap from 8 rows on. 64 parts
   // are enough for the threads of a large machine.

@@ -27,8 +27,8 @@ void CheckEps(Checks& checks, double eps) {
 
 // Calls fn with the rows of `scale`, in its dtype, or with Ones.
 template <typename Fn>
-Status DispatchScale(const std::optional<Buffer>& scale, Dim d, RowMap map,
-                     Fn fn) {
+HandlerResult DispatchScale(const std::optional<Buffer>& scale, Dim d,
+                            RowMap map, Fn fn) {
   if (!scale) return fn(Ones());
   return Dispatch(FloatDTypes(), scale->element_type(), [&](auto tag) {
     using S = TypeOf<decltype(tag)>;
@@ -37,8 +37,8 @@ Status DispatchScale(const std::optional<Buffer>& scale, Dim d, RowMap map,
 }
 
 template <typename Device>
-Status Forward(Device device, double eps, Buffer x, std::optional<Buffer> scale,
-               Result y, Result rstd) {
+HandlerResult Forward(Device device, double eps, Buffer x,
+                      std::optional<Buffer> scale, Result y, Result rstd) {
   Dim d = kUnknownDim;
   Checks checks;
   CheckEps(checks, eps);
@@ -87,11 +87,11 @@ Dim CheckWorkspace(Checks& checks, ffi::DataType x_dtype,
 }
 
 template <typename T, typename Scale>
-Status RunBackward(const CpuContext& device, int64_t groups, int64_t rows,
-                   int64_t d, Rows<const T> x, Scale scale,
-                   Rows<const Accumulator<T>> rstd, Rows<const T> dy, T* dx,
-                   RmsNormScale<Scale>* dscale, RmsNormSum<T, Scale>*,
-                   int64_t) {
+HandlerResult RunBackward(const CpuContext& device, int64_t groups,
+                          int64_t rows, int64_t d, Rows<const T> x, Scale scale,
+                          Rows<const Accumulator<T>> rstd, Rows<const T> dy,
+                          T* dx, RmsNormScale<Scale>* dscale,
+                          RmsNormSum<T, Scale>*, int64_t) {
   using Sum = RmsNormSum<T, Scale>;
   const auto backward = [=](Cpu where, int64_t begin, int64_t end,
                             Sum* sum = nullptr) {
@@ -107,20 +107,21 @@ Status RunBackward(const CpuContext& device, int64_t groups, int64_t rows,
 }
 
 template <typename T, typename Scale>
-Status RunBackward(Cuda device, int64_t groups, int64_t rows, int64_t d,
-                   Rows<const T> x, Scale scale,
-                   Rows<const Accumulator<T>> rstd, Rows<const T> dy, T* dx,
-                   RmsNormScale<Scale>* dscale, RmsNormSum<T, Scale>* workspace,
-                   int64_t parts) {
+HandlerResult RunBackward(Cuda device, int64_t groups, int64_t rows, int64_t d,
+                          Rows<const T> x, Scale scale,
+                          Rows<const Accumulator<T>> rstd, Rows<const T> dy,
+                          T* dx, RmsNormScale<Scale>* dscale,
+                          RmsNormSum<T, Scale>* workspace, int64_t parts) {
   RmsNormBackward(device, groups, rows, d, x, scale, rstd, dy, dx, dscale,
                   workspace, parts);
   return ffi::Error::Success();
 }
 
 template <typename Device>
-Status Backward(Device device, double eps, int64_t batch_rank, Buffer x,
-                std::optional<Buffer> scale, Buffer rstd, Buffer dy, Result dx,
-                std::optional<Result> dscale, std::optional<Result> workspace) {
+HandlerResult Backward(Device device, double eps, int64_t batch_rank, Buffer x,
+                       std::optional<Buffer> scale, Buffer rstd, Buffer dy,
+                       Result dx, std::optional<Result> dscale,
+                       std::optional<Result> workspace) {
   Dim d = kUnknownDim;
   Checks checks;
   CheckEps(checks, eps);
@@ -176,14 +177,14 @@ Status Backward(Device device, double eps, int64_t batch_rank, Buffer x,
 }
 
 template <typename Device>
-Status UnscaledForward(Device device, double eps, Buffer x, Result y,
-                       Result rstd) {
+HandlerResult UnscaledForward(Device device, double eps, Buffer x, Result y,
+                              Result rstd) {
   return Forward(device, eps, x, std::nullopt, y, rstd);
 }
 
 template <typename Device>
-Status UnscaledBackward(Device device, double eps, int64_t batch_rank, Buffer x,
-                        Buffer rstd, Buffer dy, Result dx) {
+HandlerResult UnscaledBackward(Device device, double eps, int64_t batch_rank,
+                               Buffer x, Buffer rstd, Buffer dy, Result dx) {
   return Backward(device, eps, batch_rank, x, std::nullopt, rstd, dy, dx,
                   std::nullopt, std::nullopt);
 }
