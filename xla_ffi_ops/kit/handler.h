@@ -17,12 +17,6 @@ namespace xla_ffi_ops {
 
 namespace ffi = ::xla::ffi;
 
-// The elements of a buffer whose dtype was checked.
-template <typename T>
-T* Data(const ffi::AnyBuffer& buffer) {
-  return static_cast<T*>(buffer.untyped_data());
-}
-
 namespace internal {
 
 // `result` with the op's name before the message of its error.
