@@ -25,7 +25,7 @@ def benchmark(name, srcs = [], deps = [], test_args = []):
     )
     py_binary(
         name = name,
-        visibility = ["//tests:__pkg__"],
+        visibility = ["//tests:__subpackages__"],
         **common
     )
     py_test(

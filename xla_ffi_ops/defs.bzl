@@ -5,9 +5,9 @@
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
-load("//third_party/cuda:cuda_library.bzl", _cuda_library = "cuda_library")
-load("//xla_ffi_ops:private.bzl", "all_defined", "optimized")
-load("//xla_ffi_ops:version_script.bzl", "version_script")
+load("//xla_ffi_ops:options.bzl", "all_defined", "optimized")
+load("//xla_ffi_ops/private:cuda_library.bzl", _cuda_library = "cuda_library")
+load("//xla_ffi_ops/private:version_script.bzl", "version_script")
 
 cuda_library = _cuda_library
 
@@ -46,7 +46,7 @@ def xla_ffi_kernel(name, copts = [], deps = [], **kwargs):
     cc_library(
         name = name,
         copts = _KERNEL_COPTS + copts,
-        deps = deps + [Label("//xla_ffi_ops:kernel")],
+        deps = deps + [Label("//xla_ffi_ops/kit:kernel")],
         **kwargs
     )
 

@@ -1,11 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JAX ops with handlers in C++ and CUDA."""
+"""JAX ops with handlers in C++ and CUDA.
 
-import sys
+An op is the function of its name in the module of its name in jax_ffi_ops.ops.
+Its shared object is loaded when the name is first used.
+"""
 
-try:
-  from jax_ffi_ops.rms_norm import rms_norm as rms_norm
-except ImportError:
-  # What cannot be loaded here is what the doctor was called for.
-  if "jax_ffi_ops.doctor" not in sys.orig_argv:
-    raise
+import importlib
+import pathlib
+from typing import TYPE_CHECKING
+
+from jax_ffi_ops import kit as kit
+
+if TYPE_CHECKING:  # What type checkers see; see __getattr__ for the rest.
+  from jax_ffi_ops.ops.rms_norm import rms_norm as rms_norm
+
+
+def load() -> None:
+  """Loads all ops.
+
+  A process that runs a program which jax.export made elsewhere needs the
+  handlers of the program, and may use no op by name.
+  """
+  for name in _ops():
+    __getattr__(name)
+
+
+def _ops() -> list[str]:
+  files = pathlib.Path(__file__).with_name("ops").glob("[!_]*.py")
+  return sorted(file.stem for file in files)
+
+
+def __getattr__(name: str):
+  # Submodules are asked for here, too, before they are imported.
+  if name.startswith("_") or name not in _ops():
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+  op = getattr(importlib.import_module(f"jax_ffi_ops.ops.{name}"), name)
+  globals()[name] = op
+  return op
+
+
+def __dir__() -> list[str]:
+  return sorted({*globals(), *_ops()})

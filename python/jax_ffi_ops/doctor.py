@@ -90,7 +90,7 @@ def _report(path: pathlib.Path) -> Iterator[tuple[bool, str]]:
 
 
 def main() -> int:
-  here = pathlib.Path(__file__).parent
+  here = pathlib.Path(__file__).parent / "ops"
   paths = list(map(pathlib.Path, sys.argv[1:])) or sorted(here.glob("lib*.so"))
   newest = "{}.{}".format(*metadata.runtime_api())
   oldest = "{}.{}".format(*metadata.OLDEST_API)
@@ -104,9 +104,7 @@ def main() -> int:
   )
   lines = [line for path in paths for line in _report(path)]
   if not lines:
-    lines = [
-        (False, f"No shared object beside {__file__}: build it with Bazel")
-    ]
+    lines = [(False, f"No shared object in {here}: build it with Bazel")]
   for _, line in lines:
     print(line)
   well = all(good for good, _ in lines)

@@ -5,16 +5,16 @@ import itertools
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from ffi_calls import workspaces
 from gpu_test_case import GpuTestCase
 import jax
 import jax.numpy as jnp
 import numpy as np
-import wrapped_handlers
-
-from ffi_calls import workspaces
-from jax_ffi_ops import rms_norm
 import rms_norm_oracle as oracle
 from rms_norm_oracle import normal
+import wrapped_handlers
+
+from jax_ffi_ops import rms_norm
 
 jax.config.update("jax_enable_x64", True)
 

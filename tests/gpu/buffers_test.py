@@ -3,16 +3,16 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from ffi_calls import workspaces
 from gpu_test_case import GpuTestCase
 import jax
 import jax.numpy as jnp
 import numpy as np
-import wrapped_handlers
-
-from ffi_calls import workspaces
-from jax_ffi_ops import rms_norm
 import rms_norm_oracle as oracle
 from rms_norm_oracle import normal
+import wrapped_handlers
+
+from jax_ffi_ops import rms_norm
 
 _SHAPES = ((1, 1), (3, 5), (7, 1024), (300, 33), (2000, 256), (5, 65537))
 _DTYPES = ("float16", "bfloat16", "float32")

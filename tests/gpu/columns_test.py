@@ -9,10 +9,10 @@ from gpu_test_case import has_gpu
 import jax
 import jax.numpy as jnp
 import numpy as np
-
-from jax_ffi_ops import rms_norm
 import rms_norm_oracle as oracle
 from rms_norm_oracle import normal
+
+from jax_ffi_ops import rms_norm
 
 jax.config.update("jax_enable_x64", True)
 

@@ -11,11 +11,11 @@ from gpu_test_case import GpuTestCase
 import jax
 import jax.numpy as jnp
 import numpy as np
+import rms_norm_oracle as oracle
+from rms_norm_oracle import normal
 import wrapped_handlers
 
 from jax_ffi_ops import rms_norm
-import rms_norm_oracle as oracle
-from rms_norm_oracle import normal
 
 _GRAPHS = {"xla_gpu_graph_min_graph_size": 1}
 _NO_GRAPHS = {"xla_gpu_graph_min_graph_size": 1_000_000}

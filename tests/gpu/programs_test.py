@@ -11,12 +11,12 @@ import jax.numpy as jnp
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 import numpy as np
+import rms_norm_oracle as oracle
+from rms_norm_oracle import normal
 
 from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
 from jax_ffi_ops.kit.op import find
-import rms_norm_oracle as oracle
-from rms_norm_oracle import normal
 
 _OP = find("xla_ffi_ops_rms_norm")
 

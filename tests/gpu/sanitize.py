@@ -36,9 +36,9 @@ def call_kernels() -> None:
   """Calls the kernels, forward and backward."""
   import jax
   import jax.numpy as jnp
+  from rms_norm_oracle import normal
 
   from jax_ffi_ops import rms_norm
-  from rms_norm_oracle import normal
 
   jax.config.update("jax_enable_x64", True)
 

@@ -11,9 +11,9 @@ import jax
 from jax.experimental.compute_on import compute_on
 import jax.numpy as jnp
 import numpy as np
+from rms_norm_oracle import normal
 
 from jax_ffi_ops import rms_norm
-from rms_norm_oracle import normal
 
 _SHAPES = ((8, 4), (4096, 512), (777, 4097), (64, 65536), (5, 262_144))
 _TURNS = 20 if has_gpu() else 3

@@ -17,7 +17,7 @@ import jax
 import jax_ffi_ops
 from jax_ffi_ops.kit import metadata
 
-_LIBRARY = pathlib.Path(jax_ffi_ops.__file__).with_name("librms_norm_ext.so")
+_LIBRARY = pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
 _HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 _ITEM_SIZES = {10: 2, 16: 2, 11: 4, 12: 8}  # of XLA_FFI_DataType's floats
 wrapped = {}  # By name. XLA keeps their addresses alone.

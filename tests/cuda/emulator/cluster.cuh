@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// For xla_ffi_ops/cluster.cuh, whose place it takes where it is included first:
-// the same functions, without PTX.
-#ifndef XLA_FFI_OPS_CLUSTER_CUH_
-#define XLA_FFI_OPS_CLUSTER_CUH_
+// For xla_ffi_ops/cuda/cluster.cuh, whose place it takes where it is included
+// first: the same functions, without PTX.
+#ifndef XLA_FFI_OPS_CUDA_CLUSTER_CUH_
+#define XLA_FFI_OPS_CUDA_CLUSTER_CUH_
 
 #include <cstdint>
 
@@ -60,4 +60,4 @@ inline void Wait(ClusterBarrier* barrier, int phase) {
 
 }  // namespace xla_ffi_ops
 
-#endif  // XLA_FFI_OPS_CLUSTER_CUH_
+#endif  // XLA_FFI_OPS_CUDA_CLUSTER_CUH_

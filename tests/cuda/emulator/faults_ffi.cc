@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "xla_ffi_ops/launch.cuh"
-#include "xla_ffi_ops/row_threads.cuh"
+#include "xla_ffi_ops/cuda/launch.cuh"
+#include "xla_ffi_ops/cuda/row_threads.cuh"
 
 namespace xla_ffi_ops {
 namespace {

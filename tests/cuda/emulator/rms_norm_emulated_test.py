@@ -11,13 +11,13 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import jax
 import numpy as np
-
-from jax_ffi_ops import kit
-from jax_ffi_ops.kit.op import find
 from rms_norm_handlers import Handlers
 from rms_norm_handlers import rstd_of
 import rms_norm_oracle as oracle
 from rms_norm_oracle import normal
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit.op import find
 
 jax.config.update("jax_enable_x64", True)
 

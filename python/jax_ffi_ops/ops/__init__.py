@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ops, a module each: its public function and its declaration."""

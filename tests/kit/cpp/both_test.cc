@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two statuses as one, in whatever order they become known.
+#include <functional>
+#include <optional>
+#include <variant>
+
+#include "tests/kit/cpp/fake_xla.h"
+#include "xla/ffi/api/ffi.h"
+#include "xla_ffi_ops/kit/parallel.h"
+
+namespace xla_ffi_ops {
+namespace {
+
+namespace ffi = ::xla::ffi;
+
+// A status that is known at once, or when Resolve() is called.
+class Part {
+ public:
+  Part(bool later, bool fails) : later_(later), fails_(fails) {}
+
+  bool fails() const { return fails_; }
+  bool later() const { return later_; }
+
+  Status Get() {
+    if (later_) return ffi::Future(promise_);
+    return Error();
+  }
+
+  void Resolve() {
+    if (later_ && fails_) {
+      promise_.SetError(Error());
+    } else if (later_) {
+      promise_.SetAvailable();
+    }
+  }
+
+ private:
+  ffi::Error Error() const {
+    return fails_ ? ffi::Error::Internal("failed") : ffi::Error::Success();
+  }
+
+  bool later_;
+  bool fails_;
+  ffi::Promise promise_;
+};
+
+// Calls `done` with the error of `status`, now or later.
+void WhenDone(Status& status, std::function<void(const ffi::Error&)> done) {
+  if (auto* error = std::get_if<ffi::Error>(&status)) return done(*error);
+  std::get<ffi::Future>(status).OnReady(
+      [done](const std::optional<ffi::Error>& error) {
+        done(error.value_or(ffi::Error::Success()));
+      });
+}
+
+void TestBoth(Part first, Part second, bool second_before_first) {
+  Status status = Both(first.Get(), second.Get());
+  std::optional<bool> fails;
+  WhenDone(status, [&](const ffi::Error& error) { fails = error.failure(); });
+  CHECK(fails.has_value() == !(first.later() || second.later()));
+  Part& early = second_before_first ? second : first;
+  Part& late = second_before_first ? first : second;
+  early.Resolve();
+  CHECK(fails.has_value() == !late.later());
+  late.Resolve();
+  CHECK(fails.has_value());
+  CHECK(*fails == (first.fails() || second.fails()));
+}
+
+}  // namespace
+}  // namespace xla_ffi_ops
+
+int main() {
+  for (int bits = 0; bits < 32; ++bits) {
+    const auto bit = [&](int i) { return (bits >> i & 1) != 0; };
+    using xla_ffi_ops::Part;
+    xla_ffi_ops::TestBoth(Part(bit(0), bit(1)), Part(bit(2), bit(3)), bit(4));
+  }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Thread pools for FakeXla, and the results of calls that use them.
+#ifndef XLA_FFI_OPS_TESTS_KIT_POOLS_H_
+#define XLA_FFI_OPS_TESTS_KIT_POOLS_H_
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tests/kit/cpp/fake_xla.h"
+#include "xla/ffi/api/ffi.h"
+#include "xla_ffi_ops/kit/parallel.h"
+
+namespace xla_ffi_ops {
+
+// Happens once, and others wait for it.
+class Event {
+ public:
+  void Set() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    set_ = true;
+    changed_.notify_all();
+  }
+  void Wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return set_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool set_ = false;
+};
+
+// A pool of threads, one for each task.
+class Threads {
+ public:
+  explicit Threads(FakeXla& xla) {
+    xla.schedule = [this](FakeXla::Task task) {
+      threads_.emplace_back(std::move(task));
+    };
+  }
+  void Join() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+ private:
+  std::vector<std::thread> threads_;
+};
+
+// A loop of two ranges, of which another thread has the first one. It returns
+// when the second is done, and the first goes on at SecondDone().
+class SlowHelper {
+ public:
+  explicit SlowHelper(FakeXla& xla) {
+    xla.schedule = [this](FakeXla::Task task) {
+      thread_ = std::thread(std::move(task));
+      started_.Wait();
+    };
+  }
+  // To be called in the first range.
+  void WaitForTheOther() {
+    started_.Set();
+    go_on_.Wait();
+  }
+  void GoOn() {
+    go_on_.Set();
+    thread_.join();
+  }
+
+ private:
+  Event started_;
+  Event go_on_;
+  std::thread thread_;
+};
+
+inline bool Done(const Status& status) {
+  return std::holds_alternative<xla::ffi::Error>(status);
+}
+
+// The error of a call whose work is done.
+inline xla::ffi::Error Result(Status& status) {
+  using xla::ffi::Error;
+  if (auto* error = std::get_if<Error>(&status)) return *error;
+  std::optional<Error> result;
+  std::get<xla::ffi::Future>(status).OnReady(
+      [&](const std::optional<Error>& error) {
+        result = error.value_or(Error::Success());
+      });
+  CHECK(result.has_value());
+  return *result;
+}
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_TESTS_KIT_POOLS_H_

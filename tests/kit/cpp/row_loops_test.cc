@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops over rows: ForRows on every device, and SumRows.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "tests/kit/cpp/fake_xla.h"
+#include "tests/kit/cpp/pools.h"
+#include "xla/ffi/api/ffi.h"
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/parallel.h"
+#include "xla_ffi_ops/kit/sum_rows.h"
+
+namespace xla_ffi_ops {
+namespace {
+
+namespace ffi = ::xla::ffi;
+
+using Ranges = std::multiset<std::pair<int64_t, int64_t>>;
+
+void TestForRows() {
+  FakeXla xla(1);
+  Ranges ranges;
+  const CpuContext device{xla.pool()};
+  Status status = ForRows(
+      device, 300, 1000,
+      [&](Cpu, int64_t begin, int64_t end) { ranges.emplace(begin, end); });
+  CHECK(Result(status).success());
+  CHECK(ranges == (Ranges{{0, 131}, {131, 262}, {262, 300}}));
+  status = ForRows(device, 1, 1, [](Cpu, int64_t, int64_t) {
+    return ffi::Error::Internal("of a row");
+  });
+  CHECK(Result(status).message() == "of a row");
+}
+
+void TestForRowsOnCuda() {
+  int stream = 0;
+  const Cuda device{reinterpret_cast<CUstream_st*>(&stream)};
+  Ranges ranges;
+  const auto body = [&](Cuda where, int64_t begin, int64_t end) {
+    CHECK(where.stream == device.stream);
+    ranges.emplace(begin, end);
+  };
+  Status status = ForRows(device, 0, 1000, body);
+  CHECK(Result(status).success());
+  CHECK(ranges.empty());
+  status = ForRows(device, 1'000'000, 1000, body);
+  CHECK(Result(status).success());
+  CHECK(ranges == (Ranges{{0, 1'000'000}}));
+  status = ForRows(device, 1, 1, [](Cuda, int64_t, int64_t) {
+    return ffi::Error::Internal("no launch");
+  });
+  CHECK(Result(status).message() == "no launch");
+  status = ForRows(device, 1, 1, [](Cuda, int64_t, int64_t) {
+    throw std::runtime_error("thrown");
+  });
+  CHECK(Result(status).message() == "thrown");
+}
+
+// The sum of row * x[j] for the rows of each group.
+std::vector<float> SumOfRows(int64_t threads, int64_t groups, int64_t rows,
+                             int64_t cols) {
+  FakeXla xla(threads);
+  Threads pool(xla);
+  std::vector<float> sums(groups * cols, -1.0f);
+  Status status = SumRows<float>(
+      CpuContext{xla.pool()}, groups, rows, cols, 40'000, sums.data(),
+      [=](Cpu, int64_t begin, int64_t end, float* sum) {
+        CHECK(begin == end || begin / rows == (end - 1) / rows);
+        std::fill_n(sum, cols, 0.0f);
+        for (int64_t row = begin; row < end; ++row) {
+          for (int64_t j = 0; j < cols; ++j) sum[j] += 1.0f / (row + j + 1);
+        }
+      });
+  pool.Join();
+  CHECK(Result(status).success());
+  return sums;
+}
+
+void TestSumRows() {
+  for (const int64_t groups : {0, 1, 2, 3, 70}) {
+    for (const int64_t rows : {0, 1, 7, 8, 17, 521}) {
+      for (const int64_t cols : {0, 1, 5}) {
+        const std::vector<float> sums = SumOfRows(1, groups, rows, cols);
+        for (int64_t i = 0; i < groups * cols; ++i) {
+          double sum = 0;
+          for (int64_t row = 0; row < rows; ++row) {
+            sum += 1.0 / (i / cols * rows + row + i % cols + 1);
+          }
+          CHECK(std::abs(sums[i] - sum) < 1e-5);
+        }
+        for (const int64_t threads : {0, 2, 5}) {
+          CHECK(SumOfRows(threads, groups, rows, cols) == sums);
+        }
+      }
+    }
+  }
+}
+
+void TestErrorOfSumRows() {
+  for (const int64_t rows : {4, 1000}) {
+    FakeXla xla(1);
+    float sum = 0;
+    Status status = SumRows<float>(CpuContext{xla.pool()}, 1, rows, 1, 1, &sum,
+                                   [=](Cpu, int64_t, int64_t end, float*) {
+                                     if (end == rows)
+                                       throw std::runtime_error("the last");
+                                     return ffi::Error::Success();
+                                   });
+    CHECK(Result(status).message() == "the last");
+  }
+}
+
+}  // namespace
+}  // namespace xla_ffi_ops
+
+int main() {
+  using namespace xla_ffi_ops;  // NOLINT
+  TestForRows();
+  TestForRowsOnCuda();
+  TestSumRows();
+  TestErrorOfSumRows();
+}

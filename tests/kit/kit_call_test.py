@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kit.call: handlers that are no generalized ufuncs."""
+
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import numpy as np
+import rms_norm_oracle as oracle
+from rms_norm_oracle import normal
+
+import jax_ffi_ops
+from jax_ffi_ops import kit
+
+_LIBRARY = kit.Library(
+    pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
+)
+_TARGET = "xla_ffi_ops_rms_norm_unscaled_fwd"
+
+
+def _results(x, *, eps):
+  del eps
+  return (
+      jax.ShapeDtypeStruct(x.shape, x.dtype),
+      jax.ShapeDtypeStruct(x.shape[:-1], np.float32),
+  )
+
+
+def _call(**kwargs):
+  return kit.call(
+      _TARGET,
+      library=_LIBRARY,
+      results=_results,
+      attributes={"eps": kit.Attribute(np.float64, minimum=0)},
+      **kwargs,
+  )
+
+
+class KitCallTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.x = normal((3, 5), "float32")
+    self.expected = oracle.forward(self.x, eps=0.5)
+
+  @parameterized.parameters(True, False)
+  def test_value(self, jit):
+    function = lambda x: _call()(x, eps=0.5)
+    y, rstd = (jax.jit(function) if jit else function)(self.x)
+    self.expected.check(y)
+    self.assertEqual(rstd.shape, (3,))
+
+  @parameterized.parameters(1, 1.0, np.float32(1), np.int64(1))
+  def test_attribute_is_converted(self, eps):
+    text = jax.jit(lambda x: _call()(x, eps=eps)).lower(self.x).as_text()
+    self.assertIn("eps = 1.000000e+00 : f64", text)
+
+  @parameterized.parameters((True,), ("1",), (None,))
+  def test_attribute_is_refused(self, eps):
+    with self.assertRaisesRegex(TypeError, f"{_TARGET}: eps must be a number"):
+      _call()(self.x, eps=eps)
+
+  def test_attribute_is_traced(self):
+    with self.assertRaisesRegex(TypeError, "eps must be known"):
+      jax.jit(lambda x, eps: _call()(x, eps=eps))(self.x, 0.5)
+
+  def test_names_of_attributes(self):
+    with self.assertRaisesRegex(TypeError, r"expected .*\['eps'\], got \[\]"):
+      _call()(self.x)
+
+  def test_zeros_of_both_signs_are_not_mixed_up(self):
+    function = _call()
+    text = (
+        jax.jit(lambda x: [function(x, eps=eps) for eps in (0.0, -0.0)])
+        .lower(self.x)
+        .as_text()
+    )
+    self.assertIn("eps = 0.000000e+00 : f64", text)
+    self.assertIn("eps = -0.000000e+00 : f64", text)
+
+  def test_alias(self):
+    function = _call(input_output_aliases={0: 0})
+    x = jax.numpy.array(self.x)
+    program = jax.jit(lambda x: function(x, eps=0.5), donate_argnums=0)
+    text = program.lower(x).compile().as_text()
+    self.assertIn("output_to_operand_aliasing={{0}: (0, {})}", text)
+    self.expected.check(program(x)[0])
+    # What is used afterwards is not written.
+    x = jax.numpy.array(self.x)
+    y, again = jax.jit(lambda x: (function(x, eps=0.5)[0], x + 0))(x)
+    self.expected.check(y)
+    np.testing.assert_array_equal(again, self.x)
+    np.testing.assert_array_equal(x, self.x)
+
+  @parameterized.parameters((False, 0), (True, 2))
+  def test_side_effect(self, has_side_effect, count):
+    function = _call(has_side_effect=has_side_effect)
+
+    def unused(x):
+      function(x, eps=0.5)
+      function(x, eps=0.5)
+      return x
+
+    text = jax.jit(unused).lower(self.x).compile().as_text()
+    self.assertEqual(text.count(f'custom_call_target="{_TARGET}"'), count)
+
+  def test_handler_that_the_library_lacks(self):
+    with self.assertRaisesRegex(ImportError, "no FFI handler 'no_such_target'"):
+      kit.call("no_such_target", library=_LIBRARY, results=_results)
+
+  def test_attribute_without_a_type(self):
+    with self.assertRaisesRegex(TypeError, "An attribute must be"):
+      kit.call(
+          _TARGET, library=_LIBRARY, results=_results, attributes={"eps": None}
+      )
+
+  def test_has_no_derivatives(self):
+    with self.assertRaisesRegex(ValueError, "cannot be differentiated"):
+      jax.jvp(lambda x: _call()(x, eps=0.5), (self.x,), (self.x,))
+
+
+if __name__ == "__main__":
+  absltest.main()

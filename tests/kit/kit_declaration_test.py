@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declarations with a fault: found where they are made, and named."""
+
+import pathlib
+import sys
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jax_ffi_ops
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit.signature import Signature
+
+_PATH = pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
+_X = np.ones((2, 4), np.float32)
+
+
+def _declare(name, signature="(n)->(n)", library=None, **kwargs):
+  """Declares an op with a handler, which is not to be reached."""
+  if library is None:
+    library = mock.create_autospec(kit.Library, instance=True)
+    library.register.return_value = frozenset({"cpu"})
+  return kit.op(name, signature=signature, library=library, **kwargs)
+
+
+def _lower_derivative(op):
+  traced = jax.jit(lambda x: jax.jvp(op, (x,), (x,))).trace(_X)
+  traced.lower(lowering_platforms=("cpu",))
+
+
+class KitDeclarationTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    # The ops of a test are gone after it.
+    self.enter_context(
+        mock.patch.dict(sys.modules["jax_ffi_ops.kit.op"]._declared)
+    )
+
+  @parameterized.parameters(
+      "", "(n)", "n->n", "(n)->", "->(n)", "(n)->(n)->(n)", "(n)(m)->(n)",
+      "(n)=>(n)", "(n->(n)", "((n))->(n)", "(n),->(n)",
+  )  # fmt: skip
+  def test_no_signature(self, signature):
+    with self.assertRaisesRegex(ValueError, "is not a signature like"):
+      _declare("test_op", signature)
+
+  @parameterized.parameters(
+      ("(n-1)->()", "n-1"),
+      ("(2)->()", "2"),
+      ("(n,)->(n)", ""),
+      ("(n)->(a.b)", "a.b"),
+  )
+  def test_dimension_that_is_no_name(self, signature, dimension):
+    with self.assertRaisesRegex(ValueError, f"The dimension '{dimension}' in"):
+      _declare("test_op", signature)
+
+  @parameterized.parameters(
+      ("(n)->(m)", "m"), ("()->(k)", "k"), ("(m,n),(n)->(m),(m,p)", "p")
+  )
+  def test_result_dimension_that_no_operand_has(self, signature, dimension):
+    with self.assertRaisesRegex(
+        ValueError, f"The result dimension '{dimension}' of .* no operand's"
+    ):
+      _declare("test_op", signature)
+
+  def test_spaces_in_a_signature(self):
+    self.assertEqual(
+        Signature.parse(" (m, n), (n) -> (m), () "),
+        Signature((("m", "n"), ("n",)), (("m",), ())),
+    )
+
+  @parameterized.parameters(-1, 1, 2)
+  def test_residuals(self, residuals):
+    with self.assertRaisesRegex(
+        ValueError, rf"test_op: {residuals} residuals leave no result of"
+    ):
+      _declare("test_op", residuals=residuals)
+
+  @parameterized.parameters((None,), (object,), (np.complex64,))
+  def test_attribute_without_a_type(self, kind):
+    with self.assertRaisesRegex(
+        TypeError, "test_op: a: An attribute must be .*, got"
+    ):
+      _declare("test_op", attributes={"a": kind})
+
+  def test_handler_that_the_library_lacks(self):
+    library = kit.Library(_PATH)
+    with self.assertRaisesRegex(
+        ImportError, "librms_norm_ext.so' has no FFI handler 'test_op_fwd'"
+    ):
+      _declare("test_op", library=library)
+
+  def test_two_ops_of_one_name(self):
+    _declare("test_op")
+    with self.assertRaisesRegex(ValueError, "There is an op 'test_op' already"):
+      _declare("test_op")
+    jax_ffi_ops.load()
+    with self.assertRaisesRegex(ValueError, "'xla_ffi_ops_rms_norm' already"):
+      _declare("xla_ffi_ops_rms_norm")
+
+  def test_name_is_free_after_a_failure(self):
+    with self.assertRaises(ValueError):
+      _declare("test_op", "(n)->(m)")
+    _declare("test_op")
+
+  @parameterized.parameters(
+      (dict(parameters=("y",)),),
+      (dict(dtypes={"y": ("float32",)}),),
+  )
+  def test_operand_that_is_not_there(self, declared):
+    with self.assertRaisesRegex(ValueError, r"test_op: no operand .* \['y'\]"):
+      _declare("test_op", reference=lambda x: x, **declared)
+
+  def test_number_of_names(self):
+    with self.assertRaisesRegex(ValueError, "test_op: .* 2 operands, .*'x'"):
+      _declare("test_op", "(n),(n)->(n)", operands=("x",))
+    with self.assertRaisesRegex(ValueError, "test_op: .* 2 operands, .*'x'"):
+      _declare("test_op", "(n),(n)->(n)", reference=lambda x: x)
+
+  def test_number_of_result_dtypes(self):
+    op = _declare("test_op", results=lambda x: (x.dtype, x.dtype))
+    with self.assertRaisesRegex(TypeError, "test_op: `results` gives 2 dtypes"):
+      op(_X)
+
+  @parameterized.parameters(
+      (lambda x: x[:-1], r"float32\[3\], but declared is float32\[4\]"),
+      (lambda x: x.astype(jnp.float16), r"float16\[4\], but"),
+      (lambda x: (x, x), r"float32\[4\], float32\[4\], but"),
+      (lambda x: (), r"returns .*, but declared is float32\[4\]"),
+  )
+  def test_reference_that_does_not_fit(self, reference, message):
+    op = _declare("test_op", reference=reference)
+    with self.assertRaisesRegex(
+        TypeError, "test_op: the reference.*" + message
+    ):
+      _lower_derivative(op)
+
+  def test_without_reference(self):
+    op = _declare("test_op")
+    with self.assertRaisesRegex(
+        NotImplementedError, "test_op has no reference .* no derivatives"
+    ):
+      _lower_derivative(op)
+    with self.assertRaisesRegex(NotImplementedError, "runs only on cpu"):
+      jax.jit(op).trace(_X).lower(lowering_platforms=("tpu",))
+
+  def test_wrong_number_of_operands(self):
+    op = _declare("test_op", "(n),(n)->(n)", operands=("x", "y"))
+    with self.assertRaisesRegex(TypeError, r"takes 2 operands \(x, y\), got 1"):
+      op(_X)
+
+  @parameterized.parameters(
+      ((2, 4), (3,), r"y must have size 4 along 'n' as x, got shape \(3,\)"),
+      ((2, 4), (3, 4), r"y must have the leading axes \(2,\) of x"),
+      ((2, 4), (1, 4), r"y must have the leading axes \(2,\) of x"),
+      ((), (4,), r"x must have 1 axes or more, got shape \(\)"),
+  )
+  def test_shapes(self, x, y, message):
+    op = _declare("test_op", "(n),(n)->(n)", operands=("x", "y"))
+    with self.assertRaisesRegex(ValueError, "test_op: " + message):
+      op(np.ones(x, np.float32), np.ones(y, np.float32))
+
+
+if __name__ == "__main__":
+  absltest.main()

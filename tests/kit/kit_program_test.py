@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs with an op: how they are compiled, for what, and from threads."""
+
+from concurrent import futures
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jax.numpy as jnp
+import numpy as np
+import rms_norm_oracle as oracle
+from rms_norm_oracle import normal
+
+from jax_ffi_ops import rms_norm
+from jax_ffi_ops.kit.op import find
+
+_TARGETS = find("xla_ffi_ops_rms_norm").targets
+_PLATFORMS = find("xla_ffi_ops_rms_norm").declaration.forward_platforms
+
+
+def _loss(x, scale):
+  return jnp.sum(jnp.sin(rms_norm(x, scale)))
+
+
+def _lowered(function, platforms, *args):
+  traced = jax.jit(function).trace(*args)
+  return traced.lower(lowering_platforms=platforms).as_text()
+
+
+class KitProgramTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.x = normal((8, 6, 16), "float32")
+    self.scale = normal((16,), "float32", seed=1)
+    self.args = (self.x, self.scale)
+    self.expected = oracle.forward(*self.args)
+
+  def test_ahead_of_time(self):
+    avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in self.args]
+    compiled = jax.jit(rms_norm).lower(*avals).compile()
+    self.expected.check(compiled(*self.args))
+
+  def test_one_custom_call_is_the_whole_program(self):
+    text = jax.jit(rms_norm).lower(*self.args).compile().as_text()
+    entry = text[text.index("ENTRY") :]
+    self.assertLen([line for line in entry.splitlines() if " = " in line], 4)
+    self.assertEqual(entry.count("custom-call("), 1)
+
+  def test_donation(self):
+    donated = jnp.array(self.x)
+    y = jax.jit(rms_norm, donate_argnums=0)(donated, self.scale)
+    self.expected.check(y)
+    self.assertTrue(donated.is_deleted())
+
+  def test_donation_of_what_the_gradient_needs(self):
+    expected = jax.jit(jax.grad(_loss))(*self.args)
+    donated = jnp.array(self.x)
+    actual = jax.jit(jax.grad(_loss), donate_argnums=0)(donated, self.scale)
+    np.testing.assert_array_equal(actual, expected)
+
+  def test_compiler_options(self):
+    options = {"xla_cpu_experimental_ynn_fusion_type": ""}
+    program = jax.jit(rms_norm, compiler_options=options)
+    self.expected.check(program(*self.args))
+
+  @parameterized.parameters(True, False)
+  def test_debug_nans(self, jit):
+    function = jax.jit(rms_norm) if jit else rms_norm
+    with jax.debug_nans(True):
+      self.expected.check(function(*self.args))
+      np.testing.assert_array_equal(
+          jax.jit(jax.grad(_loss))(*self.args), jax.grad(_loss)(*self.args)
+      )
+      with self.assertRaises(FloatingPointError):
+        function(self.x * np.float32(np.nan), self.scale)
+
+  def test_enable_x64_inside_and_out(self):
+    for x64 in (True, False):
+      with jax.enable_x64(x64):
+        y = jax.jit(rms_norm)(*self.args)
+      self.assertEqual(y.dtype, np.float32)
+      self.expected.check(y)
+    with jax.enable_x64(True):
+      y = jax.jit(rms_norm)(self.x.astype(np.float64), self.scale)
+    self.assertEqual(y.dtype, np.float64)
+    oracle.forward(self.x.astype(np.float64), self.scale).check(y)
+
+  @parameterized.parameters("tpu", "cuda", "rocm")
+  def test_platform_without_a_handler(self, platform):
+    if platform in _PLATFORMS:
+      return  # A build with --config=cuda has one.
+    for function in (rms_norm, jax.grad(_loss, (0, 1))):
+      there = _lowered(function, (platform,), *self.args)
+      here = _lowered(function, ("cpu",), *self.args)
+      for target in _TARGETS:
+        self.assertNotIn(target, there)
+      self.assertIn(_TARGETS[0], here)
+      self.assertNotIn("custom_call", there)
+
+  def test_program_for_several_platforms_runs(self):
+    traced = jax.jit(jax.grad(_loss, (0, 1))).trace(*self.args)
+    lowered = traced.lower(lowering_platforms=("cpu", "tpu"))
+    for target in _TARGETS:
+      self.assertEqual(lowered.as_text().count(f"@{target}("), 1)
+    self.assertIn("stablehlo.case", lowered.as_text())
+
+  def test_the_reference_has_the_values(self):
+    def other_platform(*args):  # What a program for a TPU does.
+      op = find("xla_ffi_ops_rms_norm").declaration
+      eqn = jax.make_jaxpr(rms_norm)(*args).eqns[0]
+      return op.call_reference(args, eqn.params)[0]
+
+    self.expected.check(jax.jit(other_platform)(*self.args))
+
+  def test_jaxpr_is_for_people(self):
+    self.assertRegex(
+        str(jax.make_jaxpr(rms_norm)(*self.args)),
+        r"c:f32\[8,6,16\] \S+ = xla_ffi_ops_rms_norm\[eps=1e-06\] a b",
+    )
+
+  def test_threads(self):
+    rows = [8 * (i + 1) for i in range(8)]
+    gradient = jax.grad(_loss, (0, 1))
+    xs = [normal((n, 16), "float32", seed=n) for n in rows]
+    expected = [jax.jit(gradient)(x, self.scale) for x in xs]
+    shared = jax.jit(gradient)
+
+    def work(index):
+      results = []
+      for turn in range(8):  # Each thread begins with another shape.
+        i = (index + turn) % 8
+        own = jax.jit(lambda *args: gradient(*args))
+        results.append((i, own(xs[i], self.scale)))
+        results.append((i, shared(xs[i], self.scale)))
+        results.append((i, gradient(xs[i], self.scale)))
+      return results
+
+    pool = futures.ThreadPoolExecutor(8)
+    for future in [pool.submit(work, index) for index in range(8)]:
+      for i, actual in future.result(timeout=60):
+        for got, want in zip(actual, expected[i], strict=True):
+          np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+if __name__ == "__main__":
+  absltest.main()

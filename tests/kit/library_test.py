@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loading a shared object of FFI handlers, and when it is refused."""
+
+import ctypes
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jaxlib
+
+import jax_ffi_ops
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit import metadata
+
+_PATH = pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
+_TARGETS = (
+    "xla_ffi_ops_rms_norm_fwd",
+    "xla_ffi_ops_rms_norm_bwd",
+    "xla_ffi_ops_rms_norm_unscaled_fwd",
+    "xla_ffi_ops_rms_norm_unscaled_bwd",
+)
+# JAX's names of those that the library has handlers for.
+_PLATFORMS = [
+    platform
+    for platform in ("cpu", "CUDA")
+    if hasattr(ctypes.CDLL(str(_PATH)), f"{_TARGETS[0]}_{platform.lower()}")
+]
+
+
+class LibraryTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.register = self.enter_context(
+        mock.patch.object(jax.ffi, "register_ffi_target")
+    )
+
+  def test_missing_file(self):
+    with self.assertRaisesRegex(ImportError, "'/no/lib.so' .*No such file"):
+      kit.Library("/no/lib.so")
+
+  def test_not_a_library(self):
+    with tempfile.NamedTemporaryFile(suffix=".so") as file:
+      file.write(b"text")
+      file.flush()
+      with self.assertRaisesRegex(ImportError, re.escape(repr(file.name))):
+        kit.Library(file.name)
+
+  @parameterized.product(path=(str, pathlib.Path), target=_TARGETS)
+  def test_registers_for_each_platform(self, path, target):
+    kit.Library(path(_PATH)).register(target)
+    self.assertEqual(
+        self.register.mock_calls,
+        [mock.call(target, mock.ANY, platform=p) for p in _PLATFORMS],
+    )
+
+  def test_missing_target(self):
+    with self.assertRaisesRegex(ImportError, "no FFI handler 'some_other_fwd'"):
+      kit.Library(_PATH).register("some_other_fwd")
+    self.register.assert_not_called()
+
+  @parameterized.product(target=_TARGETS, runtime=((0, 1), (0, 2)))
+  def test_older_jaxlib(self, target, runtime):
+    accepted = rf"{jaxlib.__version__} accepts 0\.1 to 0\.{runtime[1]}:"
+    message = rf"{target}.* version 0\.3 .*{accepted}"
+    with mock.patch.object(metadata, "runtime_api", return_value=runtime):
+      with self.assertRaisesRegex(ImportError, message):
+        kit.Library(_PATH).register(target)
+    self.register.assert_not_called()
+
+  def test_library_older_than_any_jaxlib_accepts(self):
+    described = metadata.Metadata((0, 0), False, False)
+    with mock.patch.object(metadata, "read_metadata", return_value=described):
+      with self.assertRaisesRegex(ImportError, r"version 0\.0 .* 0\.1 to 0\."):
+        kit.Library(_PATH).register(_TARGETS[0])
+    self.register.assert_not_called()
+
+  @parameterized.parameters(((0, 3),), ((0, 99),))
+  def test_newer_jaxlib(self, runtime):
+    with mock.patch.object(metadata, "runtime_api", return_value=runtime):
+      kit.Library(_PATH).register(_TARGETS[0])
+    self.assertLen(self.register.mock_calls, len(_PLATFORMS))
+
+  @parameterized.parameters(*_TARGETS)
+  def test_metadata(self, target):
+    handler = ctypes.CDLL(str(_PATH))[target + "_cpu"]
+    self.assertEqual(
+        metadata.read_metadata(handler),
+        metadata.Metadata((0, 3), False, False),
+    )
+
+  def test_runtime_api(self):
+    self.assertBetween(metadata.runtime_api(), (0, 3), (0, 99))
+
+  def test_import_starts_no_backend(self):
+    program = (
+        "import jax_ffi_ops, jax._src.xla_bridge as bridge, sys;"
+        "sys.exit(bridge.backends_are_initialized())"
+    )
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", program], check=True, env=env)
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be imported of jax_ffi_ops, and when shared objects are loaded."""
+
+import importlib
+import pathlib
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+import jax_ffi_ops
+
+
+def _in_new_process(*lines: str) -> str:
+  """Returns what a program prints."""
+  return subprocess.run(
+      [sys.executable, "-c", "\n".join(lines)],
+      check=True,
+      env={"PYTHONPATH": ":".join(sys.path)},
+      stdout=subprocess.PIPE,
+      text=True,
+  ).stdout.strip()
+
+
+class PackageTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      ("jax_ffi_ops", "kit"),
+      ("jax_ffi_ops", "load"),
+      ("jax_ffi_ops", "rms_norm"),
+      ("jax_ffi_ops.doctor", "main"),
+      ("jax_ffi_ops.kit", "Attribute"),
+      ("jax_ffi_ops.kit", "FLOATING"),
+      ("jax_ffi_ops.kit", "Library"),
+      ("jax_ffi_ops.kit", "Op"),
+      ("jax_ffi_ops.kit", "accumulator"),
+      ("jax_ffi_ops.kit", "call"),
+      ("jax_ffi_ops.kit", "export_checks"),
+      ("jax_ffi_ops.kit", "op"),
+  )
+  def test_public_name(self, module, name):
+    printed = _in_new_process(f"from {module} import {name}", f"print({name})")
+    self.assertNotEmpty(printed)
+
+  def test_op_is_loaded_when_first_used(self):
+    loaded = 'print("librms_norm_ext" in open("/proc/self/maps").read())'
+    printed = _in_new_process(
+        "import jax_ffi_ops", loaded, "jax_ffi_ops.rms_norm", loaded
+    )
+    self.assertEqual(printed.split(), ["False", "True"])
+
+  def test_load_loads_all(self):
+    printed = _in_new_process(
+        "import jax_ffi_ops",
+        "jax_ffi_ops.load()",
+        'print(open("/proc/self/maps").read())',
+    )
+    folder = pathlib.Path(jax_ffi_ops.__file__).parent / "ops"
+    libraries = list(folder.glob("lib*.so"))
+    self.assertNotEmpty(libraries)
+    for library in libraries:
+      self.assertIn(library.name, printed)
+
+  def test_ops(self):
+    """Each op has its name in dir() and for type checkers, and is callable."""
+    source = pathlib.Path(jax_ffi_ops.__file__)
+    ops = [
+        file.stem
+        for file in (source.parent / "ops").glob("*.py")
+        if file.stem != "__init__"
+    ]
+    self.assertContainsSubset(["kit", "load", *ops], dir(jax_ffi_ops))
+    for name in ops:
+      exported = f"from jax_ffi_ops.ops.{name} import {name} as {name}\n"
+      self.assertIn(exported, source.read_text("utf-8"))
+      module = importlib.import_module(f"jax_ffi_ops.ops.{name}")
+      self.assertIs(getattr(jax_ffi_ops, name), getattr(module, name))
+
+  def test_unknown_name(self):
+    with self.assertRaisesRegex(AttributeError, "rms_nrom"):
+      jax_ffi_ops.rms_nrom
+
+
+if __name__ == "__main__":
+  absltest.main()

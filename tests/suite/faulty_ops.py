@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ops with one fault each in Python: y = x w, with sound handlers."""
+
+from collections.abc import Callable
+import functools
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit import layout
+from jax_ffi_ops.kit import lowering
+from jax_ffi_ops.kit.primitives import Primitives
+from ops import library
+
+
+@functools.cache
+def declare(name: str) -> kit.Op:
+  """Declares the op of faulty_ffi.cc that has this name."""
+  return kit.op(
+      name,
+      library=library,
+      signature="(n),(n)->(n)",
+      parameters=("w",),
+      dtypes=("float32",),
+      reference=lambda x, w: x * w,
+  )
+
+
+def declare_with(name: str, method: str, faulty: Callable) -> kit.Op:
+  """Declares the op with a method of its primitives replaced by `faulty`.
+
+  That is called with the primitives, the method and the method's arguments.
+  """
+  original = getattr(Primitives, method)
+
+  def replaced(self, *args, **kwargs):
+    return faulty(self, original, *args, **kwargs)
+
+  with mock.patch.object(Primitives, method, replaced):
+    return declare(name)
+
+
+def reversing(self, original, operands, axes, **params):
+  """Returns the results of the last example first."""
+  results, axes = original(self, operands, axes, **params)
+  return [result[::-1] for result in results], axes
+
+
+def copying(self, original, operands, axes, **params):
+  """Copies for each example what all of them share."""
+  size = next(x.shape[a] for x, a in zip(operands, axes) if a is not None)
+  copied = [
+      jnp.broadcast_to(x, (size, *x.shape)) if axis is None else x
+      for x, axis in zip(operands, axes)
+  ]
+  return original(self, copied, [axis or 0 for axis in axes], **params)
+
+
+def looping(self, original, operands, axes, **params):
+  """Makes one call per example."""
+  del original
+  moved = [
+      x if axis is None else jnp.moveaxis(x, axis, 0)
+      for x, axis in zip(operands, axes)
+  ]
+
+  def call(index):
+    one = [x if a is None else x[index] for x, a in zip(moved, axes)]
+    return self.forward(*one, **params)
+
+  size = next(x.shape[0] for x, a in zip(moved, axes) if a is not None)
+  results = jax.lax.map(call, jnp.arange(size))
+  return results, [0] * len(results)
+
+
+def computing_again(self, original, cotangents, *operands, **params):
+  """Calls the forward handler in reverse mode too."""
+  del params["active"]
+  (again,) = self.forward(*operands[:2], **params)
+  return original(
+      self, [0 * again + cotangents[0]], *operands, active=(True, True)
+  )
+
+
+class _WithoutSums(layout.Layout):
+
+  def summed(self, result):
+    del result
+    return []
+
+
+def without_sums(self, original, operands, **params):
+  """Takes a device's part of a sum for the sum."""
+  found = original(self, operands, **params)
+  return _WithoutSums(found.operands, found.results, found.rank)
+
+
+def whole(self, original, operands, **params):
+  """Wants the whole operands on every device."""
+  found = original(self, operands, **params)
+  return layout.Layout(
+      [(None,) * len(axes) for axes in found.operands],
+      [(None,) * len(axes) for axes in found.results],
+      0,
+  )
+
+
+def declare_without_calling_backward(name: str) -> kit.Op:
+  """Declares the op such that its backward handler is not used."""
+  register = lowering.register
+
+  def forward_only(primitive, layout, reference, *handler):
+    if primitive.name.endswith("_bwd"):
+      handler = ()
+    register(primitive, layout, reference, *handler)
+
+  with mock.patch.object(lowering, "register", forward_only):
+    return declare(name)

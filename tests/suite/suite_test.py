@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conformance suite itself: how it is used, and how much it tolerates."""
+
+import collections
+import os
+import subprocess
+import sys
+import unittest
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import checks
+import ops
+
+
+def _run(program):
+  return subprocess.run(
+      [sys.executable, "-c", program],
+      env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+      stderr=subprocess.PIPE,
+      text=True,
+  )
+
+
+class SuiteTest(parameterized.TestCase):
+
+  def test_no_test_hides_another(self):
+    parts = testing.ConformanceTest.__bases__
+    names = collections.Counter(
+        name for part in parts for name in vars(part) if name[:2] != "__"
+    )
+    self.assertEmpty(
+        [
+            name
+            for name, count in names.items()
+            if count > 1 and not hasattr(absltest.TestCase, name)
+        ]
+    )
+
+  def test_import_of_the_package_leaves_it_out(self):
+    done = _run(
+        "import sys, jax_ffi_ops, jax_ffi_ops.kit as kit; sys.exit(any("
+        "name.startswith(('absl', kit.__name__ + '.testing'))"
+        " for name in sys.modules))"
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+
+  def test_import_after_the_first_use_of_jax(self):
+    late = "import jax; jax.devices(); from jax_ffi_ops.kit import testing"
+    self.assertIn(
+        "needs 8 CPU devices, but JAX has been used", _run(late).stderr
+    )
+    enough = f"import jax; jax.config.update('jax_num_cpu_devices', 8); {late}"
+    self.assertEqual(_run(enough).returncode, 0)
+
+  def test_class_without_a_case(self):
+    class Test(testing.ValuesTest):
+      pass
+
+    result = unittest.TestResult()
+    Test("test_jit").run(result)
+    self.assertIn(
+        "Test needs the class attribute `case`", result.failures[0][1]
+    )
+
+  def test_op_without_any_definition(self):
+    case = testing.Case(ops.cumsum, [testing.Operand((4,), "float64")])
+    with self.assertRaisesRegex(
+        ValueError, "test_cumsum has no reference: give"
+    ):
+      case.oracle  # pylint: disable=pointless-statement
+
+  @parameterized.parameters((lambda x: x,), (lambda x: ops.matvec(x, x[0]) + 0
+                            * ops.matvec(x, x[0]),))  # fmt: skip
+  def test_function_that_does_not_call_one_op(self, function):
+    case = testing.Case(function, [testing.Operand((4, 4))])
+    with self.assertRaisesRegex(ValueError, "must call one op .* once, but"):
+      case.op  # pylint: disable=pointless-statement
+
+  @parameterized.parameters("float16", "bfloat16", "float32", "float64")
+  def test_tolerance(self, dtype):
+    """One unit in the last place is right, four are not."""
+    expected = np.array([0.0, 1.0, -64.0])
+    allowed = checks.tolerance(expected, dtype, terms=0)
+    eps = float(jnp.finfo(dtype).eps)
+    for units, right in ((1, True), (4, False)):
+      actual = expected * (1 + units * eps)
+      problem = checks.difference(
+          _as(actual, dtype), expected, jnp.dtype(dtype), allowed
+      )
+      self.assertEqual(problem is None, right, problem)
+
+  def test_difference(self):
+    same = np.array([1.0, np.nan, np.inf, -np.inf])
+    nothing = np.zeros(4)
+    self.assertIsNone(checks.difference(same, same, same.dtype, nothing))
+    for index, wrong in ((0, np.nan), (1, 1.0), (2, -np.inf), (3, 0.0)):
+      actual = same.copy()
+      actual[index] = wrong
+      problem = checks.difference(actual, same, same.dtype, nothing + 1e9)
+      self.assertRegex(problem, rf"at \[{index}\].*1 of 4 elements are wrong")
+
+  def test_integers_are_exact(self):
+    expected = np.array([1, 2])
+    allowed = checks.tolerance(expected, np.dtype(np.int32), terms=100)
+    problem = checks.difference(
+        np.array([1, 3], np.int32), expected, np.dtype(np.int32), allowed
+    )
+    self.assertIn("got 3, expected 2", problem)
+
+
+def _as(values, dtype):
+  return np.asarray(values).astype(jnp.dtype(dtype))
+
+
+if __name__ == "__main__":
+  absltest.main()

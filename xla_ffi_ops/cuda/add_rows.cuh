@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sum over the rows that one block works on.
+#ifndef XLA_FFI_OPS_CUDA_ADD_ROWS_CUH_
+#define XLA_FFI_OPS_CUDA_ADD_ROWS_CUH_
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "xla_ffi_ops/cuda/row_threads.cuh"
+
+namespace xla_ffi_ops {
+
+// Adds up the sums of the threads of a block that work on the same columns of
+// different rows; they end in the threads for which it returns true. A warp has
+// several rows if they are narrower than it. Uses AddRowsBytes of shared
+// memory.
+template <int kSums, typename Sum>
+__device__ inline bool AddRowsOfBlock(Sum (&sums)[kSums]) {
+  const int lanes = min(blockDim.x, kWarp);
+  for (int mask = lanes; mask < kWarp; mask *= 2) {
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) {
+      sums[i] += __shfl_xor_sync(kAllLanes, sums[i], mask);
+    }
+  }
+  const int warp_rows = kWarp / lanes;
+  const int row = threadIdx.y / warp_rows;
+  const bool adds = threadIdx.y % warp_rows == 0;
+  // [half of the rows, kSums, blockDim.x]
+  Sum* const shared = SharedMemory<Sum>() + threadIdx.x;
+  const int row_size = kSums * blockDim.x;
+  __syncthreads();  // RowSum has used the memory.
+  for (int rows = blockDim.y / warp_rows; rows > 1;) {
+    const int half = (rows + 1) / 2;
+    if (adds && row >= half && row < rows) {
+#pragma unroll
+      for (int i = 0; i < kSums; ++i) {
+        shared[(row - half) * row_size + i * blockDim.x] = sums[i];
+      }
+    }
+    __syncthreads();
+    if (adds && row < rows - half) {
+#pragma unroll
+      for (int i = 0; i < kSums; ++i) {
+        sums[i] += shared[row * row_size + i * blockDim.x];
+      }
+    }
+    __syncthreads();
+    rows = half;
+  }
+  return adds && row == 0;
+}
+
+template <int kSums, typename Sum>
+size_t AddRowsBytes(dim3 block) {
+  const int rows = block.x < kWarp ? block.x * block.y / kWarp : block.y;
+  return rows / 2 * kSums * block.x * sizeof(Sum);
+}
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_CUDA_ADD_ROWS_CUH_

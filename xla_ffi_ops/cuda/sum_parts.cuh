@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The second stage of a sum over rows: what the first left in memory for each
+// part of the rows is added up, always in the same order.
+#ifndef XLA_FFI_OPS_CUDA_SUM_PARTS_CUH_
+#define XLA_FFI_OPS_CUDA_SUM_PARTS_CUH_
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "xla_ffi_ops/cuda/launch.cuh"
+#include "xla_ffi_ops/cuda/pack.cuh"
+#include "xla_ffi_ops/cuda/row_shape.cuh"
+#include "xla_ffi_ops/cuda/row_threads.cuh"
+
+namespace xla_ffi_ops {
+
+template <typename Sum, typename Out>
+struct SumPartsArgs {
+  int64_t groups;
+  int64_t parts;
+  int64_t workspace_parts;
+  int64_t cols;
+  const Sum* workspace;
+  Out* out;
+};
+
+// out from the first `parts` parts. A block has a warp of columns.
+template <typename Sum, typename Out>
+__global__ __launch_bounds__(1024) void SumPartsKernel(
+    const __grid_constant__ SumPartsArgs<Sum, Out> args) {
+  Sum* const sums = SharedMemory<Sum>();  // [blockDim.y, kWarp]
+  const int64_t column = int64_t{blockIdx.x} * kWarp + threadIdx.x;
+  for (int64_t group = blockIdx.y; group < args.groups; group += gridDim.y) {
+    Sum sum = 0;
+    if (column < args.cols) {
+      const Sum* const from =
+          args.workspace + group * args.workspace_parts * args.cols + column;
+#pragma unroll 4
+      for (int64_t part = threadIdx.y; part < args.parts; part += blockDim.y) {
+        sum += from[part * args.cols];
+      }
+    }
+    sums[threadIdx.y * kWarp + threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y == 0 && column < args.cols) {
+      for (int i = 1; i < blockDim.y; ++i) sum += sums[i * kWarp + threadIdx.x];
+      args.out[group * args.cols + column] = RoundTo<Out>(sum);
+    }
+    __syncthreads();
+  }
+}
+
+// Enqueues it.
+template <typename Sum, typename Out>
+void LaunchSumParts(cudaStream_t stream, const SumPartsArgs<Sum, Out>& args) {
+  LaunchShape shape;
+  shape.block =
+      dim3(kWarp, RoundThreads(std::clamp<int64_t>(args.parts, 1, 32)));
+  shape.grid = dim3(CeilDiv(args.cols, kWarp),
+                    std::min<int64_t>(args.groups, kMaxGridY));
+  shape.shared_bytes = shape.block.x * shape.block.y * sizeof(Sum);
+  Launch("SumPartsKernel", SumPartsKernel<Sum, Out>, shape, stream, args);
+}
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_CUDA_SUM_PARTS_CUH_

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a kernel runs. Kernels are overloaded on these types; neither needs a
+// header of XLA or CUDA.
+#ifndef XLA_FFI_OPS_KIT_DEVICE_H_
+#define XLA_FFI_OPS_KIT_DEVICE_H_
+
+struct CUstream_st;  // cudaStream_t is a pointer to it.
+
+namespace xla_ffi_ops {
+
+// The calling thread. A CPU kernel computes a range of rows and knows nothing
+// of threads; the handler splits the rows (parallel.h).
+struct Cpu {};
+
+// A CUDA stream. A CUDA kernel only enqueues work on it.
+struct Cuda {
+  CUstream_st* stream;
+};
+
+}  // namespace xla_ffi_ops
+
+// Compiles a CPU kernel once per x86-64 microarchitecture level and picks the
+// best one when the library is loaded, so that one binary is fast on AVX-512
+// and still runs on the oldest machine. Goes before the return type of a
+// function definition; helpers called from it have to be inlined to profit.
+// Not under ThreadSanitizer: GCC has it instrument what picks the version, and
+// that runs before the sanitizer can be called.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_THREAD__)
+#define XLA_FFI_OPS_CPU_KERNEL \
+  [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
+#else
+#define XLA_FFI_OPS_CPU_KERNEL
+#endif
+
+#endif  // XLA_FFI_OPS_KIT_DEVICE_H_

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// XLA's dtypes: the C++ types to compute with, dispatch, names and sizes.
+#ifndef XLA_FFI_OPS_KIT_DTYPE_H_
+#define XLA_FFI_OPS_KIT_DTYPE_H_
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "xla/ffi/api/ffi.h"
+#include "xla_ffi_ops/kit/float16.h"
+
+namespace xla_ffi_ops {
+
+// numpy's name: "float32"; "XLA dtype 77" for one that is newer than this file.
+std::string Name(xla::ffi::DataType dtype);
+
+// The number of bits of an element: 4 for int4; 0 for tokens and dtypes that
+// are newer than this file.
+int64_t BitWidth(xla::ffi::DataType dtype);
+
+// The number of bytes of a buffer. XLA packs elements below 8 bits: the first
+// one is in the lowest bits, rows are not padded, and bits after the last one
+// may be anything. AnyBuffer::size_bytes() counts a byte for each element, more
+// than there is to read.
+int64_t ByteSize(const xla::ffi::AnyBuffer& buffer);
+
+// The C++ type of an XLA dtype, with value types for float16 and bfloat16. The
+// dtypes of 8 bits or fewer that C++ has no type for (float8_*, int4 and so on)
+// do not compile: such a buffer is ByteSize(buffer) bytes.
+template <xla::ffi::DataType dtype>
+struct NativeTypeOf {
+  using type = xla::ffi::NativeType<dtype>;
+};
+template <>
+struct NativeTypeOf<xla::ffi::F16> {
+  using type = Float16;
+};
+template <>
+struct NativeTypeOf<xla::ffi::BF16> {
+  using type = BFloat16;
+};
+template <xla::ffi::DataType dtype>
+using NativeType = typename NativeTypeOf<dtype>::type;
+
+// The dtypes that an operand may have.
+class DTypeSet {
+ public:
+  DTypeSet(xla::ffi::DataType dtype) : bits_(Bit(dtype)) {}  // NOLINT
+  explicit DTypeSet(uint64_t bits) : bits_(bits) {}
+
+  // A dtype beyond 63, which a later XLA may have, is in no set.
+  static constexpr uint64_t Bit(xla::ffi::DataType dtype) {
+    const int value = static_cast<int>(dtype);
+    return value < 64 ? uint64_t{1} << value : 0;
+  }
+  bool Contains(xla::ffi::DataType dtype) const {
+    return (bits_ & Bit(dtype)) != 0;
+  }
+
+ private:
+  uint64_t bits_;
+};
+
+// "float32"; "int32, float32 or float64".
+std::string Name(DTypeSet dtypes);
+
+// A list of dtypes to dispatch over; also the set of them.
+template <xla::ffi::DataType... dtypes>
+struct DTypes {
+  operator DTypeSet() const {  // NOLINT
+    return DTypeSet((DTypeSet::Bit(dtypes) | ...));
+  }
+};
+
+using FloatDTypes =
+    DTypes<xla::ffi::F16, xla::ffi::BF16, xla::ffi::F32, xla::ffi::F64>;
+
+// The dtype of sums over values of the floating-point `dtype`; Accumulator in
+// float16.h is its C++ type.
+inline xla::ffi::DataType AccumulatorDType(xla::ffi::DataType dtype) {
+  return dtype == xla::ffi::F64 ? xla::ffi::F64 : xla::ffi::F32;
+}
+
+// Stands for a C++ type in a function argument.
+template <typename T>
+struct TypeTag {
+  using type = T;
+};
+
+// The type that a tag stands for: `TypeOf<decltype(tag)>`.
+template <typename Tag>
+using TypeOf = typename std::remove_reference_t<Tag>::type;
+
+// Returns fn(TypeTag<T>()) for the C++ type T of `dtype`:
+//
+//   Dispatch(FloatDTypes(), x.element_type(), [&](auto tag) {
+//     using T = TypeOf<decltype(tag)>;
+//     ...
+//   });
+//
+// Throws std::invalid_argument for a dtype that the list lacks: check before.
+template <xla::ffi::DataType head, xla::ffi::DataType... tail, typename Fn>
+auto Dispatch(DTypes<head, tail...>, xla::ffi::DataType dtype, Fn&& fn) {
+  if (dtype == head) return fn(TypeTag<NativeType<head>>());
+  if constexpr (sizeof...(tail) > 0) {
+    return Dispatch(DTypes<tail...>(), dtype, fn);
+  } else {
+    throw std::invalid_argument("no kernel for dtype " + Name(dtype));
+  }
+}
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_KIT_DTYPE_H_

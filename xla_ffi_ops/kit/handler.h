@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The macro that exports one handler for every device.
+#ifndef XLA_FFI_OPS_KIT_HANDLER_H_
+#define XLA_FFI_OPS_KIT_HANDLER_H_
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "xla/ffi/api/ffi.h"
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/parallel.h"
+#include "xla_ffi_ops/kit/parallel_loop.h"
+#include "xla_ffi_ops/kit/state.h"
+
+namespace xla_ffi_ops {
+
+namespace ffi = ::xla::ffi;
+
+// The elements of a buffer whose dtype was checked.
+template <typename T>
+T* Data(const ffi::AnyBuffer& buffer) {
+  return static_cast<T*>(buffer.untyped_data());
+}
+
+namespace internal {
+
+// `status` with the op's name before the message of its error.
+Status Named(const char* op, Status status);
+
+// Calls `handler`, and names the errors that XLA's headers find before they get
+// to the function: a wrong number of operands, an attribute of a wrong type.
+XLA_FFI_Error* Call(const char* op, const ffi::Ffi& handler,
+                    XLA_FFI_CallFrame* frame);
+
+}  // namespace internal
+}  // namespace xla_ffi_ops
+
+// Exports `name_cpu`, the handler of the FFI target `name` for the CPU, and, in
+// a library that is compiled with XLA_FFI_OPS_CUDA defined, `name_cuda`. XLA
+// may record the latter in a CUDA graph: it only enqueues work, and on no
+// memory but that of its buffers.
+//
+//   template <typename Device>
+//   Status Scale(Device device, float factor, ffi::AnyBuffer x,
+//                ffi::Result<ffi::AnyBuffer> y);
+//
+//   XLA_FFI_OPS_DEFINE_HANDLER(my_scale, Scale,
+//                              .Attr<float>("factor")
+//                                  .Arg<ffi::AnyBuffer>()    // x
+//                                  .Ret<ffi::AnyBuffer>());  // y
+//
+// The function gets a CpuContext or a Cuda, and then what the binding decodes:
+// https://docs.jax.dev/en/latest/ffi.html. It returns a Status, an ffi::Error
+// or an ffi::Future; an exception is an error. Every error's message begins
+// with "<name>: ".
+#define XLA_FFI_OPS_DEFINE_HANDLER(name, impl, ...)                      \
+  XLA_FFI_OPS_DEFINE_SYMBOL_(name##_cpu, #name, impl,                    \
+                             ::xla_ffi_ops::CpuContext, {}, __VA_ARGS__) \
+  XLA_FFI_OPS_DEFINE_CUDA_SYMBOL_(name##_cuda, #name, impl, __VA_ARGS__) \
+  static_assert(true, "a semicolon follows")
+
+#ifdef XLA_FFI_OPS_CUDA
+#define XLA_FFI_OPS_DEFINE_CUDA_SYMBOL_(symbol, op, impl, ...)           \
+  XLA_FFI_OPS_DEFINE_SYMBOL_(symbol, op, impl, ::xla_ffi_ops::Cuda,      \
+                             {::xla::ffi::Traits::kCmdBufferCompatible}, \
+                             __VA_ARGS__)
+#else
+#define XLA_FFI_OPS_DEFINE_CUDA_SYMBOL_(...)
+#endif
+
+#define XLA_FFI_OPS_DEFINE_SYMBOL_(symbol, op, impl, Device, traits, ...)   \
+  extern "C" XLA_FFI_Error* symbol(XLA_FFI_CallFrame* frame) {              \
+    static const auto* const handler =                                      \
+        ::xla::ffi::Ffi::Bind()                                             \
+            .Ctx<Device>() __VA_ARGS__                                      \
+            .To(                                                            \
+                [](auto&&... args) {                                        \
+                  using ::xla_ffi_ops::Status;                              \
+                  return ::xla_ffi_ops::internal::Named(                    \
+                      op, ::xla_ffi_ops::internal::Try<Status>([&] {        \
+                        return impl(std::forward<decltype(args)>(args)...); \
+                      }));                                                  \
+                },                                                          \
+                traits)                                                     \
+            .release();                                                     \
+    return ::xla_ffi_ops::internal::Call(op, *handler, frame);              \
+  }
+
+namespace xla::ffi {
+
+template <>
+struct CtxDecoding<xla_ffi_ops::CpuContext> {
+  using Type = xla_ffi_ops::CpuContext;
+
+  static std::optional<Type> Decode(const XLA_FFI_Api* api,
+                                    XLA_FFI_ExecutionContext* ctx,
+                                    DiagnosticEngine& diagnostic) {
+    return Type{*CtxDecoding<ThreadPool>::Decode(api, ctx, diagnostic)};
+  }
+};
+
+template <>
+struct CtxDecoding<xla_ffi_ops::Cuda> {
+  using Type = xla_ffi_ops::Cuda;
+
+  static std::optional<Type> Decode(const XLA_FFI_Api* api,
+                                    XLA_FFI_ExecutionContext* ctx,
+                                    DiagnosticEngine& diagnostic) {
+    using Stream = PlatformStream<CUstream_st*>;
+    const auto stream = CtxDecoding<Stream>::Decode(api, ctx, diagnostic);
+    if (!stream) return std::nullopt;
+    return Type{*stream};
+  }
+};
+
+template <ExecutionStage stage>
+struct ResultEncoding<stage, xla_ffi_ops::Status> {
+  static std::variant<XLA_FFI_Error*, XLA_FFI_Future*> Encode(
+      const XLA_FFI_Api* api, XLA_FFI_ExecutionContext* ctx,
+      xla_ffi_ops::Status status) {
+    if (auto* error = std::get_if<Error>(&status)) {
+      return ResultEncoding<stage, Error>::Encode(api, ctx, std::move(*error));
+    }
+    return ResultEncoding<stage, Future>::Encode(
+        api, ctx, std::move(std::get<Future>(status)));
+  }
+};
+
+}  // namespace xla::ffi
+
+#endif  // XLA_FFI_OPS_KIT_HANDLER_H_

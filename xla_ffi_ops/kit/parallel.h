@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parallel loops on XLA's intra-op thread pool.
+#ifndef XLA_FFI_OPS_KIT_PARALLEL_H_
+#define XLA_FFI_OPS_KIT_PARALLEL_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "xla/ffi/api/ffi.h"
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/parallel_loop.h"
+
+namespace xla_ffi_ops {
+
+// What a handler returns: an Error, possibly Success, or a Future of one while
+// other threads still work. XLA takes an Error much faster than a Future.
+struct Status : std::variant<xla::ffi::Error, xla::ffi::Future> {
+  using variant::variant;
+};
+
+// The device argument of a handler on the CPU. It must not be used once the
+// handler has returned, so not in a loop's body either.
+struct CpuContext {
+  xla::ffi::ThreadPool pool;
+};
+
+// Calls body(begin, end) for the ranges of `grain` items, of which the last may
+// be shorter, that make up [0, n); and then finish(), once. The ranges depend
+// on n and grain alone; their order, and the thread of each, on chance.
+//
+// The calling thread works too and never waits: what other threads have not
+// finished when no range is left is reported through a Future. (A blocking
+// fork-join deadlocks when all threads of the pool wait: openxla/xla#46345.) A
+// single range, or a single thread, needs no memory and no Future.
+//
+// Both functions return void or an Error; an exception is an Internal error.
+// The call's error is that of the lowest range that fails. Ranges above it may
+// be left out then, and finish() is.
+//
+// Several threads call `body` at once, so it is const. It and `finish` are
+// moved to where they live until the work is done, and destroyed just before
+// the Future is resolved: they capture by value, and own what they work with.
+template <typename Body, typename Finish = internal::Nothing>
+Status ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
+                   Body body, Finish finish = {}) {
+  using Loop = internal::ParallelLoop<Body, Finish>;
+  if (n <= 0) return internal::Try<xla::ffi::Error>(finish);
+  grain = std::max<int64_t>(1, grain);
+  const int64_t ranges = n / grain + (n % grain != 0);
+  const int64_t threads =
+      ranges == 1 ? 1 : std::min(pool.num_threads(), ranges);
+  if (threads <= 1) {
+    Loop loop(n, grain, ranges, std::move(body), std::move(finish));
+    loop.Run();
+    return loop.error();
+  }
+  const auto loop = std::make_shared<Loop>(n, grain, ranges, std::move(body),
+                                           std::move(finish));
+  xla::ffi::Promise promise;
+  xla::ffi::Future future(promise);
+  for (int64_t i = 1; i < threads; ++i) {
+    pool.Schedule(internal::Task([loop, promise] {
+      if (loop->Run()) internal::Resolve(promise, loop->error());
+    }));
+  }
+  if (loop->Run()) return loop->error();
+  return future;
+}
+
+// Done when both are. The error is that of one of them.
+inline Status Both(Status first, Status second) {
+  using xla::ffi::Error;
+  using xla::ffi::Future;
+  if (!std::holds_alternative<Future>(first) &&
+      !std::holds_alternative<Future>(second)) {
+    const bool fails = std::get<Error>(first).failure();
+    return fails ? std::move(first) : std::move(second);
+  }
+  xla::ffi::CountDownPromise both(2);
+  Future future(both);
+  for (Status* status : {&first, &second}) {
+    if (Future* const later = std::get_if<Future>(status)) {
+      later->OnReady([both](const std::optional<Error>& error) mutable {
+        both.CountDown(1, error ? *error : Error::Success());
+      });
+    } else {
+      both.CountDown(1, std::get<Error>(*status));
+    }
+  }
+  return future;
+}
+
+// The grain that keeps work below about 128 KiB of memory traffic on one
+// thread: waking another one costs as much as moving that.
+inline int64_t Grain(int64_t bytes_per_item) {
+  constexpr int64_t kBytes = 128 * 1024;
+  return std::max<int64_t>(1, kBytes / std::max<int64_t>(1, bytes_per_item));
+}
+
+// Calls body(Cpu, begin, end) for ranges that make up [0, rows), as ParallelFor
+// does. A row moves about `bytes_per_row` bytes of memory.
+template <typename Body>
+Status ForRows(const CpuContext& device, int64_t rows, int64_t bytes_per_row,
+               Body body) {
+  return ParallelFor(device.pool, rows, Grain(bytes_per_row),
+                     [body = std::move(body)](int64_t begin, int64_t end) {
+                       return body(Cpu(), begin, end);
+                     });
+}
+
+// On CUDA, calls body(Cuda, 0, rows) if there are rows; it only enqueues work.
+template <typename Body>
+Status ForRows(Cuda device, int64_t rows, int64_t, Body body) {
+  if (rows <= 0) return xla::ffi::Error::Success();
+  return internal::Try<xla::ffi::Error>(
+      [&] { return body(device, int64_t{0}, rows); });
+}
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_KIT_PARALLEL_H_

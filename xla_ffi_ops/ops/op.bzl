@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The targets of one op of this repository, found by the names of its files."""
+
+load("@rules_cc//cc:defs.bzl", "cc_library")
+load("@rules_python//python:defs.bzl", "py_library")
+load("//xla_ffi_ops:defs.bzl", "cuda_library", "xla_ffi_extension", "xla_ffi_kernel", "xla_ffi_library")
+load("//xla_ffi_ops:options.bzl", "WARNINGS")
+
+_PASSES = ["fwd", "bwd"]
+
+def native_op(name):
+    """Kernels and handlers of one op, in its folder below xla_ffi_ops/ops.
+
+    Args:
+      name: of the op, of its folder, and of the handler library. The sources are `name`.h and
+        `name`.cc, the CPU kernel; `name`.cu, the CUDA kernel; `name`_ffi.cc, the handlers.
+    """
+    xla_ffi_kernel(
+        name = "kernel",
+        srcs = [name + ".cc"],
+        hdrs = [name + ".h"],
+        copts = WARNINGS,
+    )
+    cuda = native.glob(["*.cu", "*.cuh"])
+    cuda_library(
+        name = "cuda_kernel",
+        srcs = cuda,
+        copts = WARNINGS,
+        deps = [":kernel", "//xla_ffi_ops/cuda:kernel"],
+    )
+    xla_ffi_library(
+        name = name,
+        srcs = [name + "_ffi.cc"],
+        copts = WARNINGS,
+        cuda_deps = [":cuda_kernel"],
+        visibility = ["//visibility:public"],
+        deps = [":kernel"],
+    )
+
+    # For a test that compiles the CUDA kernels for the CPU.
+    cc_library(
+        name = "sources",
+        testonly = True,
+        textual_hdrs = cuda + [name + "_ffi.cc"],
+        visibility = ["//tests/cuda:__subpackages__"],
+        deps = [":kernel"],
+    )
+
+def python_ops(name, ops, handlers = {}):
+    """A py_library and a shared object for each op of python/jax_ffi_ops/ops.
+
+    Args:
+      name: of the py_library of all of them.
+      ops: their names; the source is <op>.py, the handlers are those of //xla_ffi_ops/ops/<op>.
+      handlers: op to its handlers, where they are not just a forward and a backward pass.
+    """
+    for op in ops:
+        xla_ffi_extension(
+            name = op + "_ext",
+            cuda = True,
+            handlers = [
+                "xla_ffi_ops_{}_{}".format(op, handler)
+                for handler in handlers.get(op, _PASSES)
+            ],
+            deps = ["//xla_ffi_ops/ops/" + op],
+        )
+        py_library(
+            name = op,
+            srcs = [op + ".py"],
+            data = [op + "_ext"],
+            imports = ["../.."],
+            deps = ["//python/jax_ffi_ops/kit", "@xla_ffi_ops_pypi//:jax"],
+        )
+    py_library(
+        name = name,
+        srcs = ["__init__.py"],
+        imports = ["../.."],
+        deps = ops,
+    )

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cuda_library: what cc_library is for .cc files."""
+
+load("@rules_cc//cc:defs.bzl", "cc_library")
+load(":cuda_objects.bzl", "cuda_objects")
+
+# Attributes of cc_library that are about headers; the rest is about linking.
+_OF_HEADERS = [
+    "defines",
+    "include_prefix",
+    "includes",
+    "strip_include_prefix",
+    "textual_hdrs",
+]
+
+def cuda_library(
+        name,
+        srcs = [],
+        hdrs = [],
+        deps = [],
+        implementation_deps = [],
+        copts = [],
+        local_defines = [],
+        tags = [],
+        target_compatible_with = [],
+        visibility = None,
+        **kwargs):
+    """CUDA C++, for the architectures of the flag //:cuda_architectures.
+
+    Without the flag //:cuda it is an incompatible target: wildcards skip it, and nothing of CUDA is
+    fetched. It is always linked statically, and so is the runtime library. A kernel can include
+    CUDA's headers and those of the kit that know nothing of XLA (device.h, float16.h, rows.h).
+    Device code of one file cannot call that of another (-rdc). Of CUDA's headers there are those of
+    the runtime, of the compiler and of CCCL (cub, cuda/std, thrust).
+
+    A header that no dependency has is not there in a sandbox; without one (--spawn_strategy=local)
+    it is found, and a change to it is not seen. --per_file_copt is for .cc files alone.
+
+    Args:
+      name: makes the cc_library of this name.
+      srcs: .cu files, and headers that only they include.
+      hdrs: headers for those who depend on it.
+      deps: C++ or CUDA libraries; their headers and defines reach the .cu files.
+      implementation_deps: the same, but their headers do not reach those who depend on this.
+      copts: options of nvcc (-use_fast_math, -maxrregcount=64, -Xptxas=-v); options that it does
+          not know go to the host compiler (-Wextra, -fno-exceptions). C++17 is the default. All
+          warnings are errors: -diag-suppress=177 takes one back that nvcc has for device code, -w
+          all. For options to all of them there is --action_env=NVCC_APPEND_FLAGS=-lineinfo; an
+          object with line numbers (-lineinfo, -G) has the times of its sources, too, and is
+          another one in every folder.
+      local_defines: macros of these srcs alone.
+      tags: for all that is made.
+      target_compatible_with: more constraints.
+      visibility: of `name`.
+      **kwargs: as of cc_library: defines, includes, linkopts, alwayslink, testonly and so on.
+    """
+    common = dict(
+        tags = tags,
+        target_compatible_with = target_compatible_with + select({
+            Label("//:cuda_enabled"): [],
+            "//conditions:default": [Label("//:needs_flag_cuda")],
+        }),
+    )
+    for key in ["testonly", "features", "exec_compatible_with", "deprecation"]:
+        if key in kwargs:
+            common[key] = kwargs.pop(key)
+    of_headers = {key: kwargs.pop(key) for key in _OF_HEADERS if key in kwargs}
+
+    headers = name + ".hdrs"
+    cc_library(
+        name = headers,
+        hdrs = hdrs,
+        visibility = ["//visibility:private"],
+        deps = deps + [
+            Label("//xla_ffi_ops/kit:kernel"),
+            Label("@xla_ffi_ops_cuda//:cudart"),
+        ],
+        **(of_headers | common)
+    )
+    objects = name + ".objects"
+    of_compiler = {
+        key: kwargs[key]
+        for key in ["additional_compiler_inputs", "toolchains"]
+        if key in kwargs
+    }
+    if srcs:
+        cuda_objects(
+            name = objects,
+            srcs = srcs,
+            copts = copts,
+            local_defines = local_defines,
+            visibility = ["//visibility:private"],
+            deps = [headers] + implementation_deps,
+            **(of_compiler | common)
+        )
+    cc_library(
+        name = name,
+        srcs = [objects] if srcs else [],
+        implementation_deps = implementation_deps,
+        visibility = visibility,
+        deps = [headers],
+        # The runtime library hides its symbols: nothing outside of the same object sees them.
+        **(kwargs | common | {"linkstatic": True})
+    )
