@@ -11,12 +11,12 @@
 
 namespace xla_ffi_ops {
 
-// Adds up the sums of the threads of a block that work on the same columns of
+// Adds up the kSums sums of the threads of a block that work on the same columns of
 // different rows; they end in the threads for which it returns true. A warp has
 // several rows if they are narrower than it. Uses AddRowsBytes of shared
 // memory.
 template <int kSums, typename Sum>
-__device__ inline bool AddRowsOfBlock(Sum (&sums)[kSums]) {
+__device__ inline bool AddRowsOfBlock(Sum* sums) {
   const int lanes = min(blockDim.x, kWarp);
   for (int mask = lanes; mask < kWarp; mask *= 2) {
 #pragma unroll
@@ -30,7 +30,7 @@ __device__ inline bool AddRowsOfBlock(Sum (&sums)[kSums]) {
   // [half of the rows, kSums, blockDim.x]
   Sum* const shared = SharedMemory<Sum>() + threadIdx.x;
   const int row_size = kSums * blockDim.x;
-  __syncthreads();  // RowSum has used the memory.
+  __syncthreads();  // RowReduce has used the memory.
   for (int rows = blockDim.y / warp_rows; rows > 1;) {
     const int half = (rows + 1) / 2;
     if (adds && row >= half && row < rows) {

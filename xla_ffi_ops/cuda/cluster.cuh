@@ -64,20 +64,20 @@ __device__ inline void Expect(ClusterBarrier* barrier, int bytes) {
 }
 
 // Writes `value` to where `to` is in `block`, and counts it there.
-__device__ inline void Send(int block, float* to, float value,
+__device__ inline void Send(int block, uint32_t* to, uint32_t value,
                             ClusterBarrier* barrier) {
   asm volatile(
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, "
       "[%2];" ::"r"(internal::AddressIn(block, to)),
-      "r"(__float_as_uint(value)), "r"(internal::AddressIn(block, barrier))
+      "r"(value), "r"(internal::AddressIn(block, barrier))
       : "memory");
 }
-__device__ inline void Send(int block, double* to, double value,
+__device__ inline void Send(int block, uint64_t* to, uint64_t value,
                             ClusterBarrier* barrier) {
   asm volatile(
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, "
       "[%2];" ::"r"(internal::AddressIn(block, to)),
-      "l"(__double_as_longlong(value)), "r"(internal::AddressIn(block, barrier))
+      "l"(value), "r"(internal::AddressIn(block, barrier))
       : "memory");
 }
 

@@ -27,15 +27,37 @@ inline void CheckCuda(const char* what, cudaError_t error) {
                            ": " + cudaGetErrorString(error));
 }
 
+// Allows all of CUDA's functions while it lives: while a thread records a graph,
+// whatever might disturb the recording is refused unless CUDA is told that it
+// does not. The first call of any function may be of that kind, as it may load
+// kernels.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 // Makes the device that `stream` belongs to the current one while it lives.
+// What launches kernels has one before it calls any function of CUDA.
 class StreamDevice {
  public:
   explicit StreamDevice(cudaStream_t stream) {
     CheckCuda("cudaGetDevice", cudaGetDevice(&previous_));
     id_ = previous_;
-#if CUDART_VERSION >= 12080  // Before, XLA's choice of the device is trusted.
-    CheckCuda("cudaStreamGetDevice", cudaStreamGetDevice(stream, &id_));
-#endif
+#if CUDART_VERSION >= 12080
+    const cudaError_t error = cudaStreamGetDevice(stream, &id_);
+    if (error == cudaErrorCallRequiresNewerDriver) {
+      cudaGetLastError();  // Or it would be reported to whoever asks next.
+      id_ = previous_;
+    } else {
+      CheckCuda("cudaStreamGetDevice", error);
+    }
+#endif  // Else XLA's choice of the device is trusted, as with an old driver.
     if (id_ != previous_) CheckCuda("cudaSetDevice", cudaSetDevice(id_));
   }
   ~StreamDevice() {
@@ -47,6 +69,7 @@ class StreamDevice {
   int id() const { return id_; }
 
  private:
+  RelaxedCapture relaxed_;
   int id_ = 0;
   int previous_ = 0;
 };
@@ -87,14 +110,8 @@ int Cached(const Key& key, Compute compute) {
   const std::lock_guard<std::mutex> lock(mutex);
   const auto found = values.find(key);
   if (found != values.end()) return found->second;
-  // While this thread records a graph, CUDA refuses whatever might disturb the
-  // recording unless it is told that it does not.
-  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-  cudaThreadExchangeStreamCaptureMode(&mode);
   int value = 0;
-  const cudaError_t error = compute(&value);
-  cudaThreadExchangeStreamCaptureMode(&mode);
-  CheckCuda("device query", error);
+  CheckCuda("device query", compute(&value));
   return values[key] = value;
 }
 
@@ -110,13 +127,26 @@ inline int Multiprocessors(const StreamDevice& device) {
   return DeviceAttribute(device, cudaDevAttrMultiProcessorCount);
 }
 
-// How many clusters of the shape run on the device at once; 0 if it cannot run
-// one, or if the kernel was compiled for devices that have none.
-inline int ActiveClusters(const StreamDevice& device, const void* kernel,
-                          const LaunchShape& shape) {
-  const auto key =
-      std::tuple(device.id(), kernel, shape.cluster,
-                 shape.block.x * shape.block.y, shape.shared_bytes);
+// How many clusters of the shape (or blocks, where a cluster is one) run on the
+// device at once; 0 if it cannot run one, or if the kernel was compiled for
+// devices that have none.
+template <typename Args>
+int64_t ActiveClusters(const StreamDevice& device, void (*kernel)(Args),
+                       const LaunchShape& shape) {
+  const auto function = reinterpret_cast<const void*>(kernel);
+  const int threads = shape.block.x * shape.block.y;
+  const auto key = std::tuple(device.id(), function, shape.cluster, threads,
+                              shape.shared_bytes);
+  if (shape.cluster == 1) {
+    // What the runtime tells is not limited by barriers, of which some devices
+    // have 16, and each block has one.
+    constexpr int kMaxBlocks = 16;
+    const int blocks = internal::Cached(key, [&](int* count) {
+      return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+          count, kernel, threads, shape.shared_bytes);
+    });
+    return int64_t{Multiprocessors(device)} * std::min(blocks, kMaxBlocks);
+  }
   return internal::Cached(key, [&](int* count) {
     *count = 0;
     int major = 0;
@@ -124,14 +154,15 @@ inline int ActiveClusters(const StreamDevice& device, const void* kernel,
         &major, cudaDevAttrComputeCapabilityMajor, device.id());
     if (error != cudaSuccess) return error;
     cudaFuncAttributes attributes;
-    error = cudaFuncGetAttributes(&attributes, kernel);
+    error = cudaFuncGetAttributes(&attributes, function);
     if (error != cudaSuccess) return error;
     if (major < 9 || attributes.ptxVersion < 90) return cudaSuccess;
     error = cudaFuncSetAttribute(
-        kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+        function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     if (error != cudaSuccess) return error;
     const internal::LaunchConfig config(shape, nullptr);
-    if (cudaOccupancyMaxActiveClusters(count, kernel, &config) != cudaSuccess) {
+    if (cudaOccupancyMaxActiveClusters(count, function, &config) !=
+        cudaSuccess) {
       cudaGetLastError();  // A size that the device does not have.
       *count = 0;
     }

@@ -7,28 +7,18 @@
 
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 
 #include "xla_ffi_ops/cuda/convert.cuh"
 #include "xla_ffi_ops/kit/float16.h"
 
 namespace xla_ffi_ops {
 
-// The widest access of a thread.
+// The largest access of a thread: a vector.
 inline constexpr int kAccessBytes = 16;
 
-// How many elements the widest access has.
+// How many elements a vector has.
 template <typename T>
-inline constexpr int kWide = kAccessBytes / sizeof(T);
-
-// Whether rows of `cols` elements can be accessed kWide<T> elements at a time:
-// every row of each array then begins at a multiple of 16 bytes.
-template <typename T>
-bool CanBeWide(int64_t cols, std::initializer_list<const void*> arrays) {
-  uintptr_t bits = 0;
-  for (const void* array : arrays) bits |= reinterpret_cast<uintptr_t>(array);
-  return cols % kWide<T> == 0 && bits % kAccessBytes == 0;
-}
+inline constexpr int kVector = kAccessBytes / sizeof(T);
 
 namespace internal {
 
@@ -133,10 +123,10 @@ class Pack {
 };
 
 // Converts kSize elements of global memory, which are accessed 16 bytes at a
-// time if they can be wide, and one at a time if kSize is 1.
+// time or, if kSize is 1, one at a time.
 template <int kSize, typename From, typename To>
 __device__ inline void LoadValues(const From* from, To (&values)[kSize]) {
-  constexpr int kPart = kSize < kWide<From> ? kSize : kWide<From>;
+  constexpr int kPart = kSize < kVector<From> ? kSize : kVector<From>;
   for (int begin = 0; begin < kSize; begin += kPart) {
     Pack<From, kPart> pack;
     pack.Load(from + begin);
@@ -146,7 +136,7 @@ __device__ inline void LoadValues(const From* from, To (&values)[kSize]) {
 
 template <int kSize, typename From, typename To>
 __device__ inline void StoreValues(const From (&values)[kSize], To* to) {
-  constexpr int kPart = kSize < kWide<To> ? kSize : kWide<To>;
+  constexpr int kPart = kSize < kVector<To> ? kSize : kVector<To>;
   for (int begin = 0; begin < kSize; begin += kPart) {
     From part[kPart];
     for (int i = 0; i < kPart; ++i) part[i] = values[begin + i];

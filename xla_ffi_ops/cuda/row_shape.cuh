@@ -16,7 +16,7 @@ inline constexpr int kPortableCluster = 8;
 inline constexpr int kMaxCluster = 16;
 
 // Of any device.
-inline constexpr int kMaxGridY = 65535;
+inline constexpr int64_t kMaxGridY = 65535;
 
 inline int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
@@ -54,17 +54,17 @@ struct RowShape {
   }
 
   // Threads of a block that works on several of `rows` rows at a time, as far
-  // as there are so many and `block_threads` are enough.
+  // as there are so many and `block_threads` are enough. The rows of a block
+  // that are wider than a warp wait for one another.
   dim3 Block(int64_t rows, int block_threads) const {
     const int row_threads = threads();
-    int block_rows = std::max(1, block_threads / row_threads);
-    if (row_threads > kWarp) {
-      const int most = cluster > 1 ? 1 : kMaxWideRows;
-      block_rows = std::min<int64_t>({block_rows, most, rows});
-    } else {
+    int64_t block_rows = std::max(1, block_threads / row_threads);
+    if (row_threads <= kWarp) {
       while (block_rows * row_threads > kWarp && block_rows / 2 >= rows) {
         block_rows /= 2;
       }
+    } else {
+      block_rows = cluster > 1 ? 1 : std::min(block_rows, rows);
     }
     return dim3(row_threads, block_rows);
   }

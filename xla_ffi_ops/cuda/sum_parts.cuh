@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second stage of a sum over rows: what the first left in memory for each
+// The second stage of sums over rows: what the first left in memory for each
 // part of the rows is added up, always in the same order.
 #ifndef XLA_FFI_OPS_CUDA_SUM_PARTS_CUH_
 #define XLA_FFI_OPS_CUDA_SUM_PARTS_CUH_
@@ -11,32 +11,33 @@
 
 #include "xla_ffi_ops/cuda/launch.cuh"
 #include "xla_ffi_ops/cuda/pack.cuh"
+#include "xla_ffi_ops/cuda/row_args.cuh"
 #include "xla_ffi_ops/cuda/row_shape.cuh"
 #include "xla_ffi_ops/cuda/row_threads.cuh"
 
 namespace xla_ffi_ops {
 
-template <typename Sum, typename Out>
+template <typename W, typename Acc, int kSums>
 struct SumPartsArgs {
   int64_t groups;
-  int64_t parts;
-  int64_t workspace_parts;
+  int64_t parts;  // that have been written
   int64_t cols;
-  const Sum* workspace;
-  Out* out;
+  Operands<Workspace<W, Acc>, kSums> sums;
 };
 
-// out from the first `parts` parts. A block has a warp of columns.
-template <typename Sum, typename Out>
+// A block has a warp of columns of one of the sums.
+template <typename W, typename Acc, int kSums>
 __global__ __launch_bounds__(1024) void SumPartsKernel(
-    const __grid_constant__ SumPartsArgs<Sum, Out> args) {
-  Sum* const sums = SharedMemory<Sum>();  // [blockDim.y, kWarp]
+    const __grid_constant__ SumPartsArgs<W, Acc, kSums> args) {
+  const Workspace<W, Acc>& workspace = args.sums[blockIdx.z];
+  if (workspace.out == nullptr) return;
+  Acc* const sums = SharedMemory<Acc>();  // [blockDim.y, kWarp]
   const int64_t column = int64_t{blockIdx.x} * kWarp + threadIdx.x;
   for (int64_t group = blockIdx.y; group < args.groups; group += gridDim.y) {
-    Sum sum = 0;
+    Acc sum = 0;
     if (column < args.cols) {
-      const Sum* const from =
-          args.workspace + group * args.workspace_parts * args.cols + column;
+      const Acc* const from =
+          workspace.memory + group * workspace.parts * args.cols + column;
 #pragma unroll 4
       for (int64_t part = threadIdx.y; part < args.parts; part += blockDim.y) {
         sum += from[part * args.cols];
@@ -46,22 +47,23 @@ __global__ __launch_bounds__(1024) void SumPartsKernel(
     __syncthreads();
     if (threadIdx.y == 0 && column < args.cols) {
       for (int i = 1; i < blockDim.y; ++i) sum += sums[i * kWarp + threadIdx.x];
-      args.out[group * args.cols + column] = RoundTo<Out>(sum);
+      workspace.out[group * args.cols + column] = RoundTo<W>(sum);
     }
     __syncthreads();
   }
 }
 
 // Enqueues it.
-template <typename Sum, typename Out>
-void LaunchSumParts(cudaStream_t stream, const SumPartsArgs<Sum, Out>& args) {
+template <typename W, typename Acc, int kSums>
+void LaunchSumParts(cudaStream_t stream,
+                    const SumPartsArgs<W, Acc, kSums>& args) {
   LaunchShape shape;
   shape.block =
       dim3(kWarp, RoundThreads(std::clamp<int64_t>(args.parts, 1, 32)));
   shape.grid = dim3(CeilDiv(args.cols, kWarp),
-                    std::min<int64_t>(args.groups, kMaxGridY));
-  shape.shared_bytes = shape.block.x * shape.block.y * sizeof(Sum);
-  Launch("SumPartsKernel", SumPartsKernel<Sum, Out>, shape, stream, args);
+                    std::min<int64_t>(args.groups, kMaxGridY), kSums);
+  shape.shared_bytes = shape.block.x * shape.block.y * sizeof(Acc);
+  Launch("SumPartsKernel", SumPartsKernel<W, Acc, kSums>, shape, stream, args);
 }
 
 }  // namespace xla_ffi_ops

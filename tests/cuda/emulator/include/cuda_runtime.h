@@ -6,12 +6,14 @@
 #define XLA_FFI_OPS_TESTS_CUDA_EMULATOR_INCLUDE_CUDA_RUNTIME_H_
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "tests/cuda/emulator/emulator.h"
 
@@ -48,9 +50,6 @@ void __stwb(T* to, T value) {
   *to = value;
 }
 
-inline void __barrier_sync_count(unsigned id, unsigned count) {
-  emulator::Barrier(id, count);
-}
 inline void __syncthreads() {
   emulator::Barrier(0, blockDim.x * blockDim.y * blockDim.z);
 }
@@ -64,15 +63,20 @@ T __shfl_xor_sync(unsigned lanes, T value, int lane_mask) {
 
 enum cudaError_t {
   cudaSuccess = 0,
-  cudaErrorInvalidClusterSize = 912,
+  cudaErrorCallRequiresNewerDriver = 36,
   cudaErrorLaunchFailure = 719,
+  cudaErrorStreamCaptureUnsupported = 900,
+  cudaErrorInvalidClusterSize = 912,
 };
 enum cudaDeviceAttr {
   cudaDevAttrMultiProcessorCount,
   cudaDevAttrComputeCapabilityMajor
 };
 enum cudaFuncAttribute { cudaFuncAttributeNonPortableClusterSizeAllowed };
-enum cudaStreamCaptureMode { cudaStreamCaptureModeRelaxed };
+enum cudaStreamCaptureMode {
+  cudaStreamCaptureModeGlobal,
+  cudaStreamCaptureModeRelaxed,
+};
 enum cudaLaunchAttributeID { cudaLaunchAttributeClusterDimension };
 
 using cudaStream_t = struct CUstream_st*;
@@ -105,6 +109,22 @@ struct Device {
 };
 inline constexpr Device kDevices[] = {{4, 8, 0}, {4, 9, 16}, {40, 9, 8}};
 
+// The index of the device. With an old driver, cudaStreamGetDevice does not
+// tell, and it is the current one.
+inline int DeviceId() {
+  const char* const index = std::getenv("EMULATED_DEVICE");
+  return index ? std::atoi(index) : 0;
+}
+inline bool HasOldDriver() { return std::getenv("EMULATED_OLD_DRIVER"); }
+
+// Threads are recording graphs all the time.
+inline thread_local cudaStreamCaptureMode capture_mode =
+    cudaStreamCaptureModeGlobal;
+inline bool IsAllowed() { return capture_mode == cudaStreamCaptureModeRelaxed; }
+
+// How many kernels have been launched.
+inline std::atomic<int> launches = 0;
+
 inline unsigned ClusterOf(const cudaLaunchConfig_t& config) {
   return config.numAttrs ? config.attrs[0].val.clusterDim.x : 1;
 }
@@ -122,14 +142,14 @@ inline const char* cudaGetErrorString(cudaError_t) {
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 inline cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
-  return cudaSuccess;
+  *device = emulator::HasOldDriver() ? emulator::DeviceId() : 0;
+  return emulator::IsAllowed() ? cudaSuccess
+                               : cudaErrorStreamCaptureUnsupported;
 }
 inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 inline cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) {
-  const char* const index = std::getenv("EMULATED_DEVICE");
-  *device = index ? std::atoi(index) : 0;
-  return cudaSuccess;
+  *device = emulator::HasOldDriver() ? -1 : emulator::DeviceId();
+  return *device < 0 ? cudaErrorCallRequiresNewerDriver : cudaSuccess;
 }
 inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr name,
                                           int device) {
@@ -138,7 +158,16 @@ inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr name,
                : emulator::kDevices[device].major;
   return cudaSuccess;
 }
-inline cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) {
+inline cudaError_t cudaThreadExchangeStreamCaptureMode(
+    cudaStreamCaptureMode* mode) {
+  std::swap(*mode, emulator::capture_mode);
+  return cudaSuccess;
+}
+template <typename Args>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* count,
+                                                          void (*)(Args),
+                                                          int threads, size_t) {
+  *count = 1024 / threads;
   return cudaSuccess;
 }
 inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes,
@@ -151,9 +180,7 @@ inline cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) {
 }
 inline cudaError_t cudaOccupancyMaxActiveClusters(
     int* count, const void*, const cudaLaunchConfig_t* config) {
-  int id = 0;
-  cudaStreamGetDevice(config->stream, &id);
-  const emulator::Device& device = emulator::kDevices[id];
+  const emulator::Device& device = emulator::kDevices[emulator::DeviceId()];
   const int cluster = emulator::ClusterOf(*config);
   if (cluster > device.max_cluster) return cudaErrorInvalidClusterSize;
   *count = std::max(1, device.multiprocessors / cluster);
@@ -163,13 +190,13 @@ inline cudaError_t cudaOccupancyMaxActiveClusters(
 template <typename Args>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config,
                                void (*kernel)(Args), Args& args) {
-  int id = 0;
-  cudaStreamGetDevice(config->stream, &id);
-  const int max_cluster = std::max(1, emulator::kDevices[id].max_cluster);
+  const int max_cluster =
+      std::max(1, emulator::kDevices[emulator::DeviceId()].max_cluster);
   if (emulator::ClusterOf(*config) > static_cast<unsigned>(max_cluster)) {
     emulator::last_error = "the device has no clusters of that size";
     return cudaErrorInvalidClusterSize;
   }
+  ++emulator::launches;
   emulator::last_error =
       emulator::Run({config->gridDim, config->blockDim,
                      config->dynamicSmemBytes, emulator::ClusterOf(*config)},

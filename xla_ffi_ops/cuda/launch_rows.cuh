@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a formula of rows (kit/formula.h) on a CUDA device:
+//
+//   LaunchRows(device, formula, {begin, groups, rows, cols}, Operands{x, dy},
+//              Operands{Weight<W>{scale, 1}}, Operands{dx}, Operands{dscale});
+//
+// Narrow and middle rows are kept in registers (row_kernel.cuh), by the threads
+// of a warp, of a block, or of a cluster of blocks; long rows are read again in
+// each pass (long_row_kernel.cuh). Rows are accessed 16 bytes at a time if they
+// are aligned, and else one element at a time.
+#ifndef XLA_FFI_OPS_CUDA_LAUNCH_ROWS_CUH_
+#define XLA_FFI_OPS_CUDA_LAUNCH_ROWS_CUH_
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+
+#include "xla_ffi_ops/cuda/add_rows.cuh"
+#include "xla_ffi_ops/cuda/launch.cuh"
+#include "xla_ffi_ops/cuda/long_row_kernel.cuh"
+#include "xla_ffi_ops/cuda/row_args.cuh"
+#include "xla_ffi_ops/cuda/row_kernel.cuh"
+#include "xla_ffi_ops/cuda/row_shape.cuh"
+#include "xla_ffi_ops/cuda/sum_parts.cuh"
+#include "xla_ffi_ops/kit/device.h"
+
+namespace xla_ffi_ops {
+
+namespace internal {
+
+// How many accesses of kSize elements of each input a thread keeps: a power of
+// 2, as most rows have. The next rows' are in registers too, and so are sums.
+template <typename Args, int kSize>
+constexpr int RowLoads() {
+  constexpr bool kDouble = sizeof(typename Args::T) > 4;
+  constexpr int kPack = (kSize * sizeof(typename Args::T) + 3) / 4;
+  constexpr int kSums =
+      Args::kSums * kSize * sizeof(typename Args::Acc) / sizeof(int);
+  // Doubles and more than one weight need other registers.
+  constexpr int kOthers = 8 * (Args::kWeights > 1) +
+                          (kDouble ? 10 * Args::Formula::kPasses : 0);
+  constexpr int kRegisters =
+      Args::kSums > 0 ? (kSize > 1 ? 80 : 40) : (kSize > 1 ? 32 : 16) - kOthers;
+  int loads = 1;
+  while (2 * loads * (2 * Args::kInputs * kPack + kSums) <= kRegisters) {
+    loads *= 2;
+  }
+  return loads;
+}
+
+// Whether kVector<T> elements can be accessed at a time: every row of each
+// array then begins at a multiple of 16 bytes.
+template <typename Args>
+bool CanUseVectors(const Args& args) {
+  uintptr_t bits = 0;
+  const auto add = [&](const void* array) {
+    bits |= reinterpret_cast<uintptr_t>(array);
+  };
+  for (int i = 0; i < Args::kInputs; ++i) add(args.inputs[i].data);
+  for (int i = 0; i < Args::kWeights; ++i) add(args.weights[i].rows.data);
+  for (int i = 0; i < Args::kOutputs; ++i) add(args.outputs[i]);
+  for (int i = 0; i < Args::kSums; ++i) {
+    add(args.sums[i].out);
+    add(args.sums[i].memory);
+  }
+  return args.cols % kVector<typename Args::T> == 0 && bits % kAccessBytes == 0;
+}
+
+// Adds up the first `parts` parts of the sums.
+template <typename Args>
+void SumParts(cudaStream_t stream, const Args& args, int64_t parts) {
+  LaunchSumParts(stream, SumPartsArgs<typename Args::W, typename Args::Acc,
+                                      Args::kSums>{args.groups, parts,
+                                                   args.cols, args.sums});
+}
+
+// Launches the kernels for accesses of kSize elements.
+template <int kSize, typename Args>
+void LaunchRowKernels(cudaStream_t stream, const Args& args) {
+  constexpr int kLoads = RowLoads<Args, kSize>();
+  const StreamDevice device(stream);
+  const bool has_sums = args.parts > 0;
+
+  // Launches the kernel, for rows of each thread, if its clusters can run.
+  const auto launch = [&](const char* name, void (*kernel)(Args),
+                          LaunchShape shape, int thread_rows) {
+    shape.grid = dim3(shape.cluster);
+    shape.shared_bytes =
+        std::max(RowReduceBytes(kStatBytes<Args>, shape.block, shape.cluster),
+                 AddRowsBytes<Args::kSums * kLoads * kSize,
+                              typename Args::Acc>(shape.block));
+    const int64_t active = ActiveClusters(device, kernel, shape);
+    if (active == 0) return false;
+    int64_t parts =
+        std::min({CeilDiv(args.rows, int64_t{shape.block.y} * thread_rows),
+                  active, kMaxGridY});
+    if (has_sums) {
+      const int64_t most = std::max<int64_t>(1, active / args.groups);
+      parts = std::min({parts, args.parts, most});
+      shape.grid.z = std::min({args.groups, active / parts, kMaxGridY});
+    }
+    shape.grid.y = parts;
+    Launch(name, kernel, shape, stream, args);
+    if constexpr (Args::kSums > 0) {
+      if (args.HasStages()) SumParts(stream, args, parts);
+    }
+    return true;
+  };
+
+  LaunchShape shape;
+  // Small blocks, if nothing has to be summed over the rows of one.
+  const int block_threads = has_sums ? Args::kThreads : 128;
+  const int64_t accesses = CeilDiv(args.cols, kSize);
+  if constexpr (Args::kSums == 0 && kLoads > 1) {
+    constexpr int kRows = 2;
+    const RowShape row{accesses, kLoads / kRows, kWarp};
+    if (row.fits()) {
+      shape.block = row.Block(CeilDiv(args.rows, kRows), block_threads);
+      launch("RowKernel", RowKernel<Args, kSize, kLoads / kRows, kRows>, shape,
+             kRows);
+      return;
+    }
+  }
+  RowShape row{accesses, kLoads, Args::kThreads};
+  row.Fit(kMaxCluster);
+  row.Spread(args.groups * (has_sums ? std::min(args.parts, args.rows)
+                                     : args.rows),
+             Multiprocessors(device));
+  for (; row.fits(); row.cluster /= 2) {
+    shape.cluster = row.cluster;
+    shape.block = row.Block(args.rows, block_threads);
+    if (launch("RowKernel", RowKernel<Args, kSize, kLoads, 1>, shape, 1)) {
+      return;
+    }
+  }
+  shape.block = dim3(Args::kThreads);
+  for (shape.cluster = kPortableCluster;; shape.cluster = 1) {
+    if (launch("LongRowKernel", LongRowKernel<Args, kSize, kLoads>, shape, 1)) {
+      return;
+    }
+  }
+}
+
+}  // namespace internal
+
+template <typename Formula, typename T, typename W, int kInputs, int kWeights,
+          int kOutputs, int kSums = 0>
+void LaunchRows(Cuda device, const Formula& formula, RowRange range,
+                const Operands<Rows<const T>, kInputs>& inputs,
+                const Operands<Weight<W>, kWeights>& weights,
+                const Operands<T*, kOutputs>& outputs,
+                const Operands<Workspace<W, Accumulator<T>>, kSums>& sums) {
+  using Args = RowArgs<Formula, T, W, kInputs, kWeights, kOutputs, kSums>;
+  Args args{range, formula, inputs, weights, outputs, sums, 0};
+  for (int i = 0; i < kSums; ++i) {
+    if (sums[i].out == nullptr) continue;
+    args.parts = args.parts > 0 ? std::min(args.parts, sums[i].parts)
+                                : sums[i].parts;
+  }
+  if (args.parts == 0) {
+    args.rows *= args.groups;
+    args.groups = 1;
+  }
+  if (args.groups <= 0) return;
+  if (args.rows <= 0) {
+    if constexpr (kSums > 0) {
+      if (args.parts > 0 && args.cols > 0) internal::SumParts(device.stream, args, 0);
+    }
+    return;
+  }
+  if (internal::CanUseVectors(args)) {
+    internal::LaunchRowKernels<kVector<T>>(device.stream, args);
+  } else {
+    internal::LaunchRowKernels<1>(device.stream, args);
+  }
+}
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_CUDA_LAUNCH_ROWS_CUH_

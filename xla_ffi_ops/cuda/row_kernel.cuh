@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel that runs a formula on rows that registers hold: what the rows
+// have is read once, and the next rows are loaded while these are computed. The
+// threads of a row are those of a warp or a part of it, of a block, or of a
+// cluster of blocks.
+#ifndef XLA_FFI_OPS_CUDA_ROW_KERNEL_CUH_
+#define XLA_FFI_OPS_CUDA_ROW_KERNEL_CUH_
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "xla_ffi_ops/cuda/add_rows.cuh"
+#include "xla_ffi_ops/cuda/pack.cuh"
+#include "xla_ffi_ops/cuda/row_args.cuh"
+#include "xla_ffi_ops/cuda/row_reduce.cuh"
+#include "xla_ffi_ops/cuda/row_threads.cuh"
+#include "xla_ffi_ops/cuda/run_formula.cuh"
+
+namespace xla_ffi_ops {
+
+// A thread has kLoads accesses of kSize elements in each of kRows rows. More
+// than one row is for rows that are no wider than a warp.
+template <typename Args, int kSize, int kLoads, int kRows>
+__global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
+    const __grid_constant__ Args args) {
+  using T = typename Args::T;
+  using Acc = typename Args::Acc;
+  constexpr int kSums = Args::kSums > 0 ? Args::kSums : 1;
+  using Known = typename Args::Formula::Row;
+  // [row, access, input]
+  Pack<T, kSize> packs[kRows][kLoads][Args::kInputs];
+  Pack<T, kSize> next[kRows][kLoads][Args::kInputs];
+  Known next_known[kRows] = {};
+  const int cols = static_cast<int>(args.cols);
+  const int first = ThreadInRow() * kSize;
+  const int stride = ThreadsPerRow() * kSize;
+  // The row of this thread among a group's, of the block's from `base` on.
+  const auto row_at = [&](int64_t base, int r) {
+    return base + r * static_cast<int>(blockDim.y) + threadIdx.y;
+  };
+  const auto load_next = [&](int64_t group_begin, int64_t base) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const bool valid = row_at(base, r) < args.rows;
+      const int64_t row = group_begin + (valid ? row_at(base, r) : 0);
+#pragma unroll
+      for (int n = 0; n < Args::kInputs; ++n) {
+        const T* const from = args.inputs[n][row];
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) {
+          const int column = first + i * stride;
+          next[r][i][n].Clear();
+          if (valid && column < cols) next[r][i][n].LoadOnce(from + column);
+        }
+      }
+      next_known[r] = args.formula.Load(row);
+    }
+  };
+
+  RowReduce<kStatBytes<Args>> reduce;
+  const int64_t block_rows = int64_t{blockDim.y} * kRows;
+  const int64_t step = gridDim.y * block_rows;
+  for (int64_t group = blockIdx.z; group < args.groups; group += gridDim.z) {
+    const int64_t group_begin = args.begin + group * args.rows;
+    Acc sums[kLoads][kSums][kSize] = {};
+    int64_t base = blockIdx.y * block_rows;
+    if (base < args.rows) load_next(group_begin, base);
+    for (; base < args.rows; base += step) {
+      Known known[kRows];
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        known[r] = next_known[r];
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) {
+#pragma unroll
+          for (int n = 0; n < Args::kInputs; ++n) {
+            packs[r][i][n] = next[r][i][n];
+          }
+        }
+      }
+      if (base + step < args.rows) load_next(group_begin, base + step);
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        const bool valid = row_at(base, r) < args.rows;
+        const int64_t row = group_begin + (valid ? row_at(base, r) : 0);
+        const WeightRow<Args> weights(args, row);
+        const auto for_each = [&](auto fn) {
+#pragma unroll
+          for (int i = 0; i < kLoads; ++i) {
+            const int column = first + i * stride;
+            if (valid && column < cols) {
+              fn(column, i,
+                 Elements<Args, kSize>(args, packs[r][i], weights, column));
+            }
+#pragma unroll
+            for (int n = 0; n < Args::kInputs; ++n) {
+              packs[r][i][n].Reconvert();
+            }
+          }
+        };
+        RunPasses(args, known[r], reduce, for_each);
+        if (valid && first == 0) args.formula.Save(row, known[r]);
+        for_each([&](int64_t column, int i, const auto& elements) {
+          StoreOutputs(args, known[r], row, column, elements);
+          if constexpr (Args::kSums > 0) {
+            AddColumns(args, known[r], elements, sums[i]);
+          }
+        });
+      }
+    }
+    if constexpr (Args::kSums > 0) {
+      if (args.parts == 0) continue;
+      if (!AddRowsOfBlock<kLoads * kSums * kSize>(sums[0][0])) continue;
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) {
+        const int column = first + i * stride;
+        if (column >= cols) continue;
+        args.StoreSums(group, column, sums[i], !args.HasStages());
+      }
+    }
+  }
+}
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_CUDA_ROW_KERNEL_CUH_

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a formula (kit/formula.h) for one row, of which each thread has
+// some elements. `for_each(fn)` calls fn(column, i, elements) for each access
+// of the thread: elements [column, column + kSize), which are its i-th.
+#ifndef XLA_FFI_OPS_CUDA_RUN_FORMULA_CUH_
+#define XLA_FFI_OPS_CUDA_RUN_FORMULA_CUH_
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "xla_ffi_ops/cuda/pack.cuh"
+#include "xla_ffi_ops/cuda/row_args.cuh"
+
+namespace xla_ffi_ops {
+
+namespace internal {
+
+template <int p, typename Formula>
+struct AddOf {
+  template <typename... X>
+  __device__ auto operator()(X... x) const {
+    return formula.Add(Pass<p>(), row, x...);
+  }
+  const Formula& formula;
+  const typename Formula::Row& row;
+};
+
+// The statistic of pass p, whose elements are `i`.
+template <typename Args, int p, size_t... i>
+auto StatOf(std::index_sequence<i...>)
+    -> decltype(std::declval<const typename Args::Formula&>().Add(
+        Pass<p>(), std::declval<const typename Args::Formula::Row&>(),
+        (static_cast<void>(i), typename Args::Acc())...));
+template <typename Args, int p>
+using Stat = decltype(StatOf<Args, p>(
+    std::make_index_sequence<Args::kInputs + Args::kWeights>()));
+
+template <typename Args, int... p>
+constexpr int MaxStatBytes(std::integer_sequence<int, p...>) {
+  return std::max({int{sizeof(Stat<Args, p>)}...});
+}
+
+}  // namespace internal
+
+// The size of the largest statistic.
+template <typename Args>
+inline constexpr int kStatBytes = internal::MaxStatBytes<Args>(
+    std::make_integer_sequence<int, Args::Formula::kPasses>());
+
+// Finds out what there is to know of a row: pass p and the later ones.
+template <int p = 0, typename Args, typename Row, typename Reduce,
+          typename ForEach>
+__device__ inline void RunPasses(const Args& args, Row& row, Reduce& reduce,
+                                 const ForEach& for_each) {
+  if constexpr (p < Args::Formula::kPasses) {
+    using Stat = internal::Stat<Args, p>;
+    const internal::AddOf<p, typename Args::Formula> add{args.formula, row};
+    Stat total = Stat::Initial();
+    for_each([&](int64_t, int, const auto& elements) {
+      Stat stat = elements.Call(0, add);
+#pragma unroll
+      for (int k = 1; k < elements.kSize; ++k) {
+        stat.Combine(elements.Call(k, add));
+      }
+      total.Combine(stat);
+    });
+    args.formula.Finish(Pass<p>(), row, reduce(total),
+                        static_cast<typename Args::Acc>(args.cols));
+    RunPasses<p + 1>(args, row, reduce, for_each);
+  }
+}
+
+// Stores what the formula makes of an access to the row of `index`.
+template <typename Args, typename Row, int kSize>
+__device__ inline void StoreOutputs(const Args& args, const Row& row,
+                                    int64_t index, int64_t column,
+                                    const Elements<Args, kSize>& elements) {
+  typename Args::Acc values[Args::kOutputs][kSize];
+#pragma unroll
+  for (int k = 0; k < kSize; ++k) {
+    const auto results = elements.Call(
+        k, [&](auto... x) { return args.formula.Store(row, x...); });
+#pragma unroll
+    for (int i = 0; i < Args::kOutputs; ++i) values[i][k] = results.value[i];
+  }
+#pragma unroll
+  for (int i = 0; i < Args::kOutputs; ++i) {
+    StoreValues(values[i], args.outputs[i] + index * args.cols + column);
+  }
+}
+
+// Adds the terms of the sums over rows.
+template <typename Args, typename Row, int kSize>
+__device__ inline void AddColumns(const Args& args, const Row& row,
+                                  const Elements<Args, kSize>& elements,
+                                  typename Args::Acc (&sums)[Args::kSums]
+                                                            [kSize]) {
+#pragma unroll
+  for (int k = 0; k < kSize; ++k) {
+    const auto terms = elements.Call(
+        k, [&](auto... x) { return args.formula.Column(row, x...); });
+#pragma unroll
+    for (int i = 0; i < Args::kSums; ++i) sums[i][k] += terms.value[i];
+  }
+}
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_CUDA_RUN_FORMULA_CUH_

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA kernels of layer_norm.
+#include "xla_ffi_ops/ops/layer_norm/layer_norm.h"
+
+#include <cstdint>
+
+#include "xla_ffi_ops/cuda/dtype_pairs.cuh"
+#include "xla_ffi_ops/cuda/launch_rows.cuh"
+
+namespace xla_ffi_ops::layer_norm {
+
+template <typename T, typename W>
+void Forward(Cuda device, int64_t begin, int64_t end, int64_t cols,
+             Accumulator<T> eps, Rows<const T> x, Rows<const W> scale,
+             Rows<const W> bias, T* y, Accumulator<T>* mean,
+             Accumulator<T>* rstd) {
+  LaunchRows(device, ForwardFormula<Accumulator<T>>{eps, mean, rstd},
+             {begin, 1, end - begin, cols}, Operands{x},
+             Operands{Weight<W>{scale, 1}, Weight<W>{bias, 0}}, Operands{y},
+             kNoSums<T, W>);
+}
+
+template <typename T, typename W>
+void Backward(Cuda device, int64_t groups, int64_t rows, int64_t cols,
+              Rows<const T> x, Rows<const W> scale, Rows<const W>,
+              Rows<const Accumulator<T>> mean, Rows<const Accumulator<T>> rstd,
+              Rows<const T> dy, T* dx, Workspace<W, Accumulator<T>> dscale,
+              Workspace<W, Accumulator<T>> dbias) {
+  LaunchRows(device, BackwardFormula<Accumulator<T>>{mean, rstd},
+             {0, groups, rows, cols}, Operands{x, dy},
+             Operands{Weight<W>{scale, 1}}, Operands{dx},
+             Operands{dscale, dbias});
+}
+
+#define INSTANTIATE(T, W)                                                    \
+  template void Forward(Cuda, int64_t, int64_t, int64_t, Accumulator<T>,     \
+                        Rows<const T>, Rows<const W>, Rows<const W>, T*,     \
+                        Accumulator<T>*, Accumulator<T>*);                   \
+  template void Backward(Cuda, int64_t, int64_t, int64_t, Rows<const T>,     \
+                         Rows<const W>, Rows<const W>,                       \
+                         Rows<const Accumulator<T>>,                         \
+                         Rows<const Accumulator<T>>, Rows<const T>, T*,      \
+                         Workspace<W, Accumulator<T>>,                       \
+                         Workspace<W, Accumulator<T>>);
+XLA_FFI_OPS_DTYPE_PAIRS(INSTANTIATE)
+
+}  // namespace xla_ffi_ops::layer_norm
