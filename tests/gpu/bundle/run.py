@@ -2,7 +2,7 @@
 """Runs what is in this folder, with the jax of the Python that runs it.
 
   python3 run.py test [--jobs=N] [NAME ...]   tests whose paths contain a NAME
-  python3 run.py bench [ARGS ...]             the benchmark of rms_norm
+  python3 run.py bench [ARGS ...]             the benchmark
   python3 run.py sanitize [TOOL ...]          compute-sanitizer over the kernels
   python3 run.py list                         the tests
 
@@ -128,7 +128,7 @@ def main() -> int:
   if what == "test":
     return run_tests(arguments)
   if what == "bench":
-    return run_program("benchmarks/rms_norm_gpu_benchmark.py", arguments)
+    return run_program("benchmarks/benchmark.py", arguments)
   if what == "sanitize":
     return run_program("tests/gpu/sanitize.py", arguments)
   if what == "list":

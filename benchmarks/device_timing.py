@@ -7,6 +7,7 @@ While the device is busy the host runs ahead; where it does not, that is told.
 """
 
 from collections.abc import Callable, Mapping
+import math
 import random
 import statistics
 import time
@@ -14,7 +15,14 @@ from typing import NamedTuple
 
 # Three times the largest L2 of the GPUs that are meant (60 MB): what a call
 # reads was written so long ago that it is in the memory alone.
-ROTATED_BYTES = 180_000_000
+_ROTATED_BYTES = 180_000_000
+# Calls that move less follow each other in the L2, as in a model.
+_SMALL_BYTES = 3_000_000
+
+# A program takes at least as long: less would be the host's time.
+_PROGRAM_SECONDS = 2e-3
+_MOST_CALLS = 500  # Small ones; more take long to compile.
+_FASTEST = 8e12  # Bytes per second, of any GPU's memory.
 
 # Runs that XLA lets the host be ahead of the device, which are 32.
 _MOST_AHEAD = 30
@@ -48,9 +56,17 @@ class Timing(NamedTuple):
   on_host: float
 
 
-def rotation(call_bytes: int, most: int) -> int:
+def calls_per_program(call_bytes: int) -> int:
+  """Returns how many calls take as long as can be measured."""
+  wanted = _PROGRAM_SECONDS * _FASTEST / max(call_bytes, 1)
+  return min(_MOST_CALLS, math.ceil(wanted))
+
+
+def rotation(call_bytes: int) -> int:
   """Returns how many sets of arrays calls take turns with."""
-  return max(2, min(most, -(-ROTATED_BYTES // max(call_bytes, 1))))
+  if call_bytes <= _SMALL_BYTES:
+    return 1
+  return max(2, math.ceil(_ROTATED_BYTES / call_bytes))
 
 
 def interleave(
