@@ -6,20 +6,28 @@ load("@rules_python//python:defs.bzl", "py_library")
 load("//xla_ffi_ops:defs.bzl", "cuda_library", "xla_ffi_extension", "xla_ffi_kernel", "xla_ffi_library")
 load("//xla_ffi_ops:options.bzl", "WARNINGS")
 
-_PASSES = ["fwd", "bwd"]
-
-def native_op(name):
+def native_op(name, formulas = []):
     """Kernels and handlers of one op, in its folder below xla_ffi_ops/ops.
 
     Args:
       name: of the op, of its folder, and of the handler library. The sources are `name`.h and
         `name`.cc, the CPU kernel; `name`.cu, the CUDA kernel; `name`_ffi.cc, the handlers.
+      formulas: other ops, whose formulas those of this one use.
     """
+    cc_library(
+        name = "formula",
+        hdrs = [name + ".h"],
+        visibility = ["//xla_ffi_ops/ops:__subpackages__"],
+        deps = ["//xla_ffi_ops/kit:kernel"] + [
+            "//xla_ffi_ops/ops/{}:formula".format(op)
+            for op in formulas
+        ],
+    )
     xla_ffi_kernel(
         name = "kernel",
         srcs = [name + ".cc"],
-        hdrs = [name + ".h"],
         copts = WARNINGS,
+        deps = [":formula"],
     )
     cuda = native.glob(["*.cu", "*.cuh"])
     cuda_library(
@@ -46,13 +54,12 @@ def native_op(name):
         deps = [":kernel"],
     )
 
-def python_ops(name, ops, handlers = {}):
+def python_ops(name, ops):
     """A py_library and a shared object for each op of python/jax_ffi_ops/ops.
 
     Args:
       name: of the py_library of all of them.
       ops: their names; the source is <op>.py, the handlers are those of //xla_ffi_ops/ops/<op>.
-      handlers: op to its handlers, where they are not just a forward and a backward pass.
     """
     for op in ops:
         xla_ffi_extension(
@@ -60,7 +67,7 @@ def python_ops(name, ops, handlers = {}):
             cuda = True,
             handlers = [
                 "xla_ffi_ops_{}_{}".format(op, handler)
-                for handler in handlers.get(op, _PASSES)
+                for handler in ["fwd", "bwd"]
             ],
             deps = ["//xla_ffi_ops/ops/" + op],
         )
