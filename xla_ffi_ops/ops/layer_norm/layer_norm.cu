@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/cuda/dtype_pairs.cuh"
 #include "xla_ffi_ops/cuda/launch_rows.cuh"
 
 namespace xla_ffi_ops::layer_norm {
@@ -42,6 +41,6 @@ void Backward(Cuda device, int64_t groups, int64_t rows, int64_t cols,
                          Rows<const Accumulator<T>>, Rows<const T>, T*,      \
                          Workspace<W, Accumulator<T>>,                       \
                          Workspace<W, Accumulator<T>>);
-XLA_FFI_OPS_DTYPE_PAIRS(INSTANTIATE)
+XLA_FFI_OPS_WEIGHTED_TYPES(INSTANTIATE)
 
 }  // namespace xla_ffi_ops::layer_norm
