@@ -33,9 +33,9 @@ struct Case {
 
   std::string Name() const {
     std::string name;
-    for (const int64_t number : {groups, rows, cols, parts, int64_t{present},
-                                 int64_t{aligned}, int64_t{finite},
-                                 int64_t{shared}}) {
+    for (const int64_t number :
+         {groups, rows, cols, parts, int64_t{present}, int64_t{aligned},
+          int64_t{finite}, int64_t{shared}}) {
       name += " " + std::to_string(number);
     }
     return name;
@@ -46,6 +46,8 @@ struct Case {
 
 inline int failures = 0;
 inline std::string context;
+inline std::mt19937 generator;
+inline uint64_t bits = 0;  // a hash of what has been compared
 
 inline void Check(bool condition, const std::string& what) {
   if (condition) return;
@@ -75,14 +77,13 @@ class Numbers {
     map_.size[1] = shared;
     if (shared == 1) map_.dims = 1;
     if (!random) return;
-    static std::mt19937 generator;
     std::normal_distribution<double> normal;
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const double special[] = {kInfinity, -kInfinity, std::nan(""), 0};
     for (int64_t i = 0; i < size_; ++i) {
       const bool finite = c.finite || generator() % size_ > 5;
-      data_[i] = static_cast<T>(finite ? normal(generator)
-                                       : special[generator() % 4]);
+      data_[i] =
+          static_cast<T>(finite ? normal(generator) : special[generator() % 4]);
       exact_[i] = data_[i];
       if (finite) largest_ = std::max(largest_, std::abs(exact_[i]));
     }
@@ -112,9 +113,10 @@ class Numbers {
       if (std::isnan(x) && std::isnan(y)) continue;
       if (x == y || std::abs(x - y) <= bound) continue;
       return Check(false, name + "[" + std::to_string(i) + "] is " +
-                              std::to_string(x) + ", not " +
-                              std::to_string(y));
+                              std::to_string(x) + ", not " + std::to_string(y));
     }
+    const auto* byte = reinterpret_cast<const unsigned char*>(data_);
+    for (size_t i = 0; i < size_ * sizeof(T); ++i) bits = bits * 31 + byte[i];
     const auto* behind = reinterpret_cast<const unsigned char*>(data_ + size_);
     for (size_t i = 0; i < 32 * sizeof(T); ++i) {
       if (behind[i] != 0xff) return Check(false, name + " is longer");
@@ -136,7 +138,9 @@ template <int p = 0, typename Formula, typename Element>
 void FinishPasses(const Formula& formula, typename Formula::Row& row,
                   int64_t cols, const Element& element) {
   if constexpr (p < Formula::kPasses) {
-    const auto add = [&](auto... x) { return formula.Add(Pass<p>(), row, x...); };
+    const auto add = [&](auto... x) {
+      return formula.Add(Pass<p>(), row, x...);
+    };
     auto total = decltype(element(0, add))::Initial();
     for (int64_t j = 0; j < cols; ++j) total.Combine(element(j, add));
     formula.Finish(Pass<p>(), row, total, cols);
@@ -166,8 +170,8 @@ void RunExactly(const Formula& formula, int64_t groups, int64_t rows,
       double x[kInputs], weight[kWeights + 1];
       for (int i = 0; i < kInputs; ++i) x[i] = inputs[i][row][j];
       for (int i = 0; i < kWeights; ++i) {
-        weight[i] = weights[i].rows.data ? weights[i].rows[row][j]
-                                         : weights[i].absent;
+        weight[i] =
+            weights[i].rows.data ? weights[i].rows[row][j] : weights[i].absent;
       }
       return internal::CallWith(fn, x, weight,
                                 std::make_index_sequence<kInputs>(),
@@ -177,14 +181,14 @@ void RunExactly(const Formula& formula, int64_t groups, int64_t rows,
     internal::FinishPasses(formula, known, cols, element);
     formula.Save(row, known);
     for (int64_t j = 0; j < cols; ++j) {
-      const auto values = element(
-          j, [&](auto... x) { return formula.Store(known, x...); });
+      const auto values =
+          element(j, [&](auto... x) { return formula.Store(known, x...); });
       for (int i = 0; i < kOutputs; ++i) {
         outputs[i][row * cols + j] = values.value[i];
       }
       if constexpr (kSums > 0) {
-        const auto terms = element(
-            j, [&](auto... x) { return formula.Column(known, x...); });
+        const auto terms =
+            element(j, [&](auto... x) { return formula.Column(known, x...); });
         for (int i = 0; i < kSums; ++i) {
           sums[i][row / rows * cols + j] += terms.value[i];
         }

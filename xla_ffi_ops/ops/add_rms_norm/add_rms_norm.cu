@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels of add_rms_norm.
-#include "xla_ffi_ops/ops/add_rms_norm/add_rms_norm.h"
-
 #include <cstdint>
 
 #include "xla_ffi_ops/cuda/launch_rows.cuh"
+#include "xla_ffi_ops/ops/add_rms_norm/add_rms_norm.h"
 
 namespace xla_ffi_ops::add_rms_norm {
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels of softmax.
-#include "xla_ffi_ops/ops/softmax/softmax.h"
-
 #include <cstdint>
 
 #include "xla_ffi_ops/cuda/launch_rows.cuh"
+#include "xla_ffi_ops/ops/softmax/softmax.h"
 
 namespace xla_ffi_ops::softmax {
 
