@@ -52,7 +52,17 @@ __global__ void StoresScalars(const float4* x, float* y, int64_t size) {
   }
 }
 
-// Wide accesses, but not where the time goes.
+// A barrier for each row of threads, by a number that only the GPU knows.
+__global__ void NumbersBarriers(const float4* x, float4* y, int64_t size) {
+  __shared__ float4 shared[1024];
+  for (int64_t i = threadIdx.x; i < size; i += blockDim.x) {
+    shared[threadIdx.x] = x[i];
+    __barrier_sync_count(threadIdx.y + 1, blockDim.x);
+    y[i] = shared[blockDim.x - 1 - threadIdx.x];
+  }
+}
+
+// 16-byte accesses, but not where the time goes.
 __global__ void LoopsOverScalars(const float4* x, float4* y, int64_t size) {
   float4 sum = x[0];
   const float* rest = reinterpret_cast<const float*>(x + 1);

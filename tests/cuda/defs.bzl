@@ -3,25 +3,35 @@
 
 load("@rules_python//python:defs.bzl", "py_test")
 
+# Ops that have CUDA kernels.
+OPS = [
+    "add_rms_norm",
+    "layer_norm",
+    "rms_norm",
+    "softmax",
+]
+
 _DISASSEMBLER = {
     "CUOBJDUMP": "@xla_ffi_ops_cuda//:cuobjdump",
     "NVDISASM": "@xla_ffi_ops_cuda//:nvdisasm",
 }
 
-def cuda_test(name, libraries = {}, deps = [], disassembles = False):
+def cuda_test(name, libraries = {}, deps = [], disassembles = False, src = None):
     """A py_test of what --config=cuda builds; it needs no GPU.
 
     Args:
-      name: its source is `name`.py.
+      name: its source is `name`.py, or `src`.
       libraries: shared objects, by the environment variable that has the path.
       deps: Python libraries, beside the kit, jax and absl.
       disassembles: whether it has the toolkit's disassembler, for sass.py.
+      src: see `name`.
     """
     files = libraries | (_DISASSEMBLER if disassembles else {})
     py_test(
         name = name,
         size = "small",
-        srcs = [name + ".py"],
+        srcs = [src or name + ".py"],
+        main = src or name + ".py",
         data = files.values(),
         env = {key: "$(rootpath %s)" % label for key, label in files.items()} | {
             "ARCHITECTURES": "$(CUDA_ARCHITECTURES)",

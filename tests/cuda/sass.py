@@ -23,7 +23,8 @@ _INSTRUCTION = re.compile(
     r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)\s*(.*?)\s*;"
 )
 _TARGET = re.compile(r"\b0x([0-9a-f]+)$")
-_WIDE = re.compile(r"\.(128|256)\b")
+_VECTOR = re.compile(r"\.(128|256)\b")
+_REGISTER = re.compile(r"U?R\d")
 
 
 @dataclasses.dataclass
@@ -64,17 +65,20 @@ class Kernel:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-  """What a kernel was planned to be; it never uses local memory.
+  """What a kernel was planned to be.
+
+  It never uses local memory, or a barrier whose number is in a register: such a
+  block takes all 16, and a multiprocessor has few more than that.
 
   Attributes:
     registers: the most that a thread may have, for the planned occupancy.
-    wide_loads: whether a hot loop loads 16 bytes or more at once.
-    wide_stores: whether a hot loop stores them.
+    vector_loads: whether a hot loop loads 16 bytes or more at once.
+    vector_stores: whether a hot loop stores them.
   """
 
   registers: int
-  wide_loads: bool = True
-  wide_stores: bool = True
+  vector_loads: bool = True
+  vector_stores: bool = True
 
   def violations(self, kernel: Kernel) -> list[str]:
     """Returns what is not as planned."""
@@ -88,11 +92,18 @@ class Plan:
     local = kernel.named("LDL", "STL")
     if local:
       found.append(f"{len(local)} accesses to local memory")
+    barriers = [
+        operands
+        for _, name, operands in kernel.code
+        if name.startswith("BAR.") and _REGISTER.match(operands)
+    ]
+    if barriers:
+      found.append(f"{len(barriers)} barriers by a number in a register")
     loads = kernel.hot_accesses("LDG", "LDGSTS")
-    if self.wide_loads and not any(map(_WIDE.search, loads)):
+    if self.vector_loads and not any(map(_VECTOR.search, loads)):
       found.append("no 128-bit load in a hot loop")
     stores = kernel.hot_accesses("STG")
-    if self.wide_stores and not any(map(_WIDE.search, stores)):
+    if self.vector_stores and not any(map(_VECTOR.search, stores)):
       found.append("no 128-bit store in a hot loop")
     return found
 

@@ -11,10 +11,10 @@
 
 namespace xla_ffi_ops {
 
-// Adds up the kSums sums of the threads of a block that work on the same columns of
-// different rows; they end in the threads for which it returns true. A warp has
-// several rows if they are narrower than it. Uses AddRowsBytes of shared
-// memory.
+// Adds up the kSums sums of the threads of a block that work on the same
+// columns of different rows; they end in the threads for which it returns true.
+// A warp has several rows if they are narrower than it. Uses AddRowsBytes of
+// shared memory.
 template <int kSums, typename Sum>
 __device__ inline bool AddRowsOfBlock(Sum* sums) {
   const int lanes = min(blockDim.x, kWarp);

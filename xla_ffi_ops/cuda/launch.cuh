@@ -27,10 +27,10 @@ inline void CheckCuda(const char* what, cudaError_t error) {
                            ": " + cudaGetErrorString(error));
 }
 
-// Allows all of CUDA's functions while it lives: while a thread records a graph,
-// whatever might disturb the recording is refused unless CUDA is told that it
-// does not. The first call of any function may be of that kind, as it may load
-// kernels.
+// Allows all of CUDA's functions while it lives: while a thread records a
+// graph, whatever might disturb the recording is refused unless CUDA is told
+// that it does not. The first call of any function may be of that kind, as it
+// may load kernels.
 class RelaxedCapture {
  public:
   RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }

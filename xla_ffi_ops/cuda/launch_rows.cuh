@@ -37,8 +37,8 @@ constexpr int RowLoads() {
   constexpr int kSums =
       Args::kSums * kSize * sizeof(typename Args::Acc) / sizeof(int);
   // Doubles and more than one weight need other registers.
-  constexpr int kOthers = 8 * (Args::kWeights > 1) +
-                          (kDouble ? 10 * Args::Formula::kPasses : 0);
+  constexpr int kOthers =
+      8 * (Args::kWeights > 1) + (kDouble ? 10 * Args::Formula::kPasses : 0);
   constexpr int kRegisters =
       Args::kSums > 0 ? (kSize > 1 ? 80 : 40) : (kSize > 1 ? 32 : 16) - kOthers;
   int loads = 1;
@@ -69,9 +69,9 @@ bool CanUseVectors(const Args& args) {
 // Adds up the first `parts` parts of the sums.
 template <typename Args>
 void SumParts(cudaStream_t stream, const Args& args, int64_t parts) {
-  LaunchSumParts(stream, SumPartsArgs<typename Args::W, typename Args::Acc,
-                                      Args::kSums>{args.groups, parts,
-                                                   args.cols, args.sums});
+  LaunchSumParts(
+      stream, SumPartsArgs<typename Args::W, typename Args::Acc, Args::kSums>{
+                  args.groups, parts, args.cols, args.sums});
 }
 
 // Launches the kernels for accesses of kSize elements.
@@ -87,8 +87,8 @@ void LaunchRowKernels(cudaStream_t stream, const Args& args) {
     shape.grid = dim3(shape.cluster);
     shape.shared_bytes =
         std::max(RowReduceBytes(kStatBytes<Args>, shape.block, shape.cluster),
-                 AddRowsBytes<Args::kSums * kLoads * kSize,
-                              typename Args::Acc>(shape.block));
+                 AddRowsBytes<Args::kSums * kLoads * kSize, typename Args::Acc>(
+                     shape.block));
     const int64_t active = ActiveClusters(device, kernel, shape);
     if (active == 0) return false;
     int64_t parts =
@@ -123,9 +123,9 @@ void LaunchRowKernels(cudaStream_t stream, const Args& args) {
   }
   RowShape row{accesses, kLoads, Args::kThreads};
   row.Fit(kMaxCluster);
-  row.Spread(args.groups * (has_sums ? std::min(args.parts, args.rows)
-                                     : args.rows),
-             Multiprocessors(device));
+  row.Spread(
+      args.groups * (has_sums ? std::min(args.parts, args.rows) : args.rows),
+      Multiprocessors(device));
   for (; row.fits(); row.cluster /= 2) {
     shape.cluster = row.cluster;
     shape.block = row.Block(args.rows, block_threads);
@@ -154,8 +154,8 @@ void LaunchRows(Cuda device, const Formula& formula, RowRange range,
   Args args{range, formula, inputs, weights, outputs, sums, 0};
   for (int i = 0; i < kSums; ++i) {
     if (sums[i].out == nullptr) continue;
-    args.parts = args.parts > 0 ? std::min(args.parts, sums[i].parts)
-                                : sums[i].parts;
+    const int64_t parts = std::max<int64_t>(1, sums[i].parts);
+    args.parts = args.parts > 0 ? std::min(args.parts, parts) : parts;
   }
   if (args.parts == 0) {
     args.rows *= args.groups;
@@ -164,7 +164,8 @@ void LaunchRows(Cuda device, const Formula& formula, RowRange range,
   if (args.groups <= 0) return;
   if (args.rows <= 0) {
     if constexpr (kSums > 0) {
-      if (args.parts > 0 && args.cols > 0) internal::SumParts(device.stream, args, 0);
+      if (args.parts > 0 && args.cols > 0)
+        internal::SumParts(device.stream, args, 0);
     }
     return;
   }

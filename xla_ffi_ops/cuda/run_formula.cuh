@@ -95,10 +95,9 @@ __device__ inline void StoreOutputs(const Args& args, const Row& row,
 
 // Adds the terms of the sums over rows.
 template <typename Args, typename Row, int kSize>
-__device__ inline void AddColumns(const Args& args, const Row& row,
-                                  const Elements<Args, kSize>& elements,
-                                  typename Args::Acc (&sums)[Args::kSums]
-                                                            [kSize]) {
+__device__ inline void AddColumns(
+    const Args& args, const Row& row, const Elements<Args, kSize>& elements,
+    typename Args::Acc (&sums)[Args::kSums][kSize]) {
 #pragma unroll
   for (int k = 0; k < kSize; ++k) {
     const auto terms = elements.Call(

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels of add_rms_norm.
-#include "xla_ffi_ops/ops/add_rms_norm/add_rms_norm.h"
-
 #include <cstdint>
 
-#include "xla_ffi_ops/cuda/dtype_pairs.cuh"
 #include "xla_ffi_ops/cuda/launch_rows.cuh"
+#include "xla_ffi_ops/ops/add_rms_norm/add_rms_norm.h"
 
 namespace xla_ffi_ops::add_rms_norm {
 
@@ -38,6 +36,6 @@ void Backward(Cuda device, int64_t groups, int64_t rows, int64_t cols,
                          Rows<const T>, Rows<const Accumulator<T>>,          \
                          Rows<const T>, Rows<const T>, T*, T*,               \
                          Workspace<W, Accumulator<T>>);
-XLA_FFI_OPS_DTYPE_PAIRS(INSTANTIATE)
+XLA_FFI_OPS_WEIGHTED_TYPES(INSTANTIATE)
 
 }  // namespace xla_ffi_ops::add_rms_norm

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels of layer_norm.
-#include "xla_ffi_ops/ops/layer_norm/layer_norm.h"
-
 #include <cstdint>
 
-#include "xla_ffi_ops/cuda/dtype_pairs.cuh"
 #include "xla_ffi_ops/cuda/launch_rows.cuh"
+#include "xla_ffi_ops/ops/layer_norm/layer_norm.h"
 
 namespace xla_ffi_ops::layer_norm {
 
@@ -36,12 +34,11 @@ void Backward(Cuda device, int64_t groups, int64_t rows, int64_t cols,
   template void Forward(Cuda, int64_t, int64_t, int64_t, Accumulator<T>,     \
                         Rows<const T>, Rows<const W>, Rows<const W>, T*,     \
                         Accumulator<T>*, Accumulator<T>*);                   \
-  template void Backward(Cuda, int64_t, int64_t, int64_t, Rows<const T>,     \
-                         Rows<const W>, Rows<const W>,                       \
-                         Rows<const Accumulator<T>>,                         \
-                         Rows<const Accumulator<T>>, Rows<const T>, T*,      \
-                         Workspace<W, Accumulator<T>>,                       \
-                         Workspace<W, Accumulator<T>>);
-XLA_FFI_OPS_DTYPE_PAIRS(INSTANTIATE)
+  template void Backward(                                                    \
+      Cuda, int64_t, int64_t, int64_t, Rows<const T>, Rows<const W>,         \
+      Rows<const W>, Rows<const Accumulator<T>>, Rows<const Accumulator<T>>, \
+      Rows<const T>, T*, Workspace<W, Accumulator<T>>,                       \
+      Workspace<W, Accumulator<T>>);
+XLA_FFI_OPS_WEIGHTED_TYPES(INSTANTIATE)
 
 }  // namespace xla_ffi_ops::layer_norm

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels of rms_norm.
-#include "xla_ffi_ops/ops/rms_norm/rms_norm.h"
-
 #include <cstdint>
 
-#include "xla_ffi_ops/cuda/dtype_pairs.cuh"
 #include "xla_ffi_ops/cuda/launch_rows.cuh"
+#include "xla_ffi_ops/ops/rms_norm/rms_norm.h"
 
 namespace xla_ffi_ops::rms_norm {
 
@@ -28,12 +26,12 @@ void Backward(Cuda device, int64_t groups, int64_t rows, int64_t cols,
              Operands{Weight<W>{scale, 1}}, Operands{dx}, Operands{dscale});
 }
 
-#define INSTANTIATE(T, W)                                                    \
-  template void Forward(Cuda, int64_t, int64_t, int64_t, Accumulator<T>,     \
-                        Rows<const T>, Rows<const W>, T*, Accumulator<T>*);  \
-  template void Backward(Cuda, int64_t, int64_t, int64_t, Rows<const T>,     \
-                         Rows<const W>, Rows<const Accumulator<T>>,          \
+#define INSTANTIATE(T, W)                                                   \
+  template void Forward(Cuda, int64_t, int64_t, int64_t, Accumulator<T>,    \
+                        Rows<const T>, Rows<const W>, T*, Accumulator<T>*); \
+  template void Backward(Cuda, int64_t, int64_t, int64_t, Rows<const T>,    \
+                         Rows<const W>, Rows<const Accumulator<T>>,         \
                          Rows<const T>, T*, Workspace<W, Accumulator<T>>);
-XLA_FFI_OPS_DTYPE_PAIRS(INSTANTIATE)
+XLA_FFI_OPS_WEIGHTED_TYPES(INSTANTIATE)
 
 }  // namespace xla_ffi_ops::rms_norm

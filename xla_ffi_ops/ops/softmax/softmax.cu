@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels of softmax.
-#include "xla_ffi_ops/ops/softmax/softmax.h"
-
 #include <cstdint>
 
 #include "xla_ffi_ops/cuda/launch_rows.cuh"
+#include "xla_ffi_ops/ops/softmax/softmax.h"
 
 namespace xla_ffi_ops::softmax {
 
@@ -28,9 +27,6 @@ void Backward(Cuda device, int64_t begin, int64_t end, int64_t cols,
   template void Forward(Cuda, int64_t, int64_t, int64_t, Rows<const T>, T*); \
   template void Backward(Cuda, int64_t, int64_t, int64_t, Rows<const T>,     \
                          Rows<const T>, T*);
-INSTANTIATE(Float16)
-INSTANTIATE(BFloat16)
-INSTANTIATE(float)
-INSTANTIATE(double)
+XLA_FFI_OPS_TYPES(INSTANTIATE)
 
 }  // namespace xla_ffi_ops::softmax

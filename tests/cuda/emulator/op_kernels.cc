@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The CUDA kernels of one op: OP_CU is their file.
 // clang-format off: the first file takes the place of one that the second uses.
 #include "tests/cuda/emulator/cluster.cuh"
-#include "xla_ffi_ops/ops/rms_norm/rms_norm_backward.cu"
+#include OP_CU
