@@ -17,11 +17,19 @@ constexpr int64_t kColumns = 1024;
 // Sums [n, cols] arrays along their first axis; `step` is 1 or -1.
 template <typename T>
 void SumColumns(int64_t n, int64_t cols, int64_t step, const T* x, T* y) {
+  if (cols == 1) {
+    T sum = 0;
+    for (int64_t i = 0, at = step > 0 ? 0 : n - 1; i < n; ++i, at += step) {
+      y[at] = sum += x[at];
+    }
+    return;
+  }
   for (int64_t begin = 0; begin < cols; begin += kColumns) {
     const int64_t end = std::min(begin + kColumns, cols);
     int64_t row = step > 0 ? 0 : n - 1;
-    if (n > 0) std::copy(x + row * cols + begin, x + row * cols + end,
-                         y + row * cols + begin);
+    for (int64_t j = begin; n > 0 && j < end; ++j) {
+      y[row * cols + j] = x[row * cols + j];
+    }
     for (int64_t i = 1; i < n; ++i) {
       const T* before = y + row * cols;
       row += step;
