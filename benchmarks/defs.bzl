@@ -3,17 +3,15 @@
 
 load("@rules_python//python:defs.bzl", "py_binary", "py_test")
 
-def benchmark(name, data = [], tests = {}):
+def benchmark(name, tests = {}):
     """A program of `name`.py, and tests that run it.
 
     Args:
       name: of the py_binary.
-      data: files that it loads by name.
       tests: names of tests to further arguments.
     """
     common = dict(
         srcs = [name + ".py"],
-        data = data,
         legacy_create_init = False,
         main = name + ".py",
         deps = [":harness"],

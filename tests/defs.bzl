@@ -3,13 +3,16 @@
 
 load("@rules_python//python:defs.bzl", "py_test")
 
+_TAG = "gpu"
+
 def jax_test(name, deps = [], **kwargs):
-    """A py_test of jax_ffi_ops whose source is `name`.py."""
+    """A py_test of jax_ffi_ops whose source is `name`.py, for GPUs too."""
     py_test(
         name = name,
         size = "medium",
         srcs = [name + ".py"],
         legacy_create_init = False,
+        tags = [_TAG],
         visibility = ["//tests:__subpackages__"],
         deps = deps + [
             "//python/jax_ffi_ops",
@@ -18,4 +21,33 @@ def jax_test(name, deps = [], **kwargs):
             "@xla_ffi_ops_pypi//:numpy",
         ],
         **kwargs
+    )
+
+def gpu_tests(name, exclude = []):
+    """What runs on a machine with a GPU, too: the last line of a BUILD file.
+
+    It has the package's jax_tests so far, and the `:gpu_tests` of each package right below.
+
+    Args:
+      name: gpu_tests, for the package above.
+      exclude: packages below that have none.
+    """
+    tests = [
+        test
+        for test, rule in native.existing_rules().items()
+        if _TAG in rule["tags"]
+    ]
+    packages = native.subpackages(
+        allow_empty = True,
+        exclude = exclude,
+        include = ["**"],
+    )
+    native.filegroup(
+        name = name,
+        testonly = True,
+        srcs = tests + [
+            "//{}/{}:gpu_tests".format(native.package_name(), package)
+            for package in packages
+        ],
+        visibility = ["//tests:__subpackages__"],
     )

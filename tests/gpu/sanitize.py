@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compute-sanitizer over all kernels of rms_norm.
+"""compute-sanitizer over all kernels of the ops that have a benchmark.
 
-  sanitize.py [memcheck | racecheck | initcheck | synccheck ...]
+  sanitize.py [--op=NAME] [memcheck | racecheck | initcheck | synccheck ...]
 
 What it finds in kernels of ours fails; what it finds in XLA's is only told.
 """
 
+import argparse
 import os
 import pathlib
 import re
@@ -14,7 +15,7 @@ import subprocess
 import sys
 
 _TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-_KERNEL = re.compile(r"RmsNorm|xla_ffi_ops|SumParts")
+_NAMESPACE = "xla_ffi_ops"  # of all our kernels
 _NO_REPORT = re.compile(r"^========= (COMPUTE-SANI|\w+ SUMMARY|LEAK).*$", re.M)
 _LOGS = pathlib.Path("logs")
 
@@ -32,34 +33,36 @@ _DTYPES = (
 )
 
 
-def call_kernels() -> None:
-  """Calls the kernels, forward and backward."""
+def call_kernels(op: str) -> None:
+  """Calls an op's kernels, forward and backward."""
   import jax
-  import jax.numpy as jnp
-  from rms_norm_oracle import normal
 
-  from jax_ffi_ops import rms_norm
+  import entry
+  import variants
 
   jax.config.update("jax_enable_x64", True)
-
-  @jax.jit
-  def run(x, scale, dy):
-    y, pull_back = jax.vjp(rms_norm, x, scale)
-    return y, *pull_back(dy)
-
-  for dtype, scale_dtype in _DTYPES:
-    for shape in _SHAPES:
-      x, dy = (jnp.asarray(normal(shape, dtype, seed)) for seed in range(2))
-      scale = scale_dtype and jnp.asarray(normal(shape[-1:], scale_dtype, 2))
-      jax.block_until_ready(run(x, scale, dy))
+  found = entry.load(op)
+  run = jax.jit(
+      lambda *operands: variants.run_pass(found.function, "both", *operands)
+  )
+  for dtype, weight_dtype in _DTYPES:
+    # On the CPU this shows only that it runs.
+    for shape in _SHAPES if jax.default_backend() == "gpu" else _SHAPES[:1]:
+      ((operands, cotangents),) = found.make_sets(shape, dtype, 1)
+      if weight_dtype is None:
+        operands = [x for x in operands if x.shape == shape]
+      operands = tuple(
+          x if x.shape == shape else x.astype(weight_dtype) for x in operands
+      )
+      jax.block_until_ready(run(operands, cotangents))
   print(f"kernels ran on {jax.devices()[0].device_kind}")
 
 
-def sanitize(program: str, tool: str) -> bool:
+def sanitize(program: str, tool: str, op: str) -> bool:
   """Runs a tool; tells what it found, and returns whether that is nothing."""
   command = [program, f"--tool={tool}", "--print-limit=1000"]
   done = subprocess.run(
-      [*command, sys.executable, __file__, "--call-kernels"],
+      [*command, sys.executable, __file__, f"--call-kernels={op}"],
       env={
           **os.environ,
           # An allocation for each array, so that each access beyond one shows.
@@ -72,15 +75,15 @@ def sanitize(program: str, tool: str) -> bool:
       text=True,
   )
   _LOGS.mkdir(exist_ok=True)
-  (_LOGS / f"{tool}.log").write_text(done.stdout, "utf-8")
+  (_LOGS / f"{op}.{tool}.log").write_text(done.stdout, "utf-8")
   # A report is a run of lines with a text after the mark.
   text = _NO_REPORT.sub("=========", done.stdout)
   reports = re.findall(r"(?:^=========[^\n]*[^\n=]\n)+", text, re.M)
-  ours = [r for r in reports if _KERNEL.search(r)]
+  ours = [r for r in reports if _NAMESPACE in r]
   ran = "kernels ran on" in done.stdout
   well = ran and not ours and done.returncode == 0
   print(
-      f"{tool}: {'passed' if well else 'FAILED'}; {len(ours)} reports of our"
+      f"{op}, {tool}: {'passed' if well else 'FAILED'}; {len(ours)} reports of our"
       f" kernels, {len(reports) - len(ours)} of others"
   )
   if not ran:
@@ -91,13 +94,24 @@ def sanitize(program: str, tool: str) -> bool:
 
 
 def main() -> int:
-  if sys.argv[1:] == ["--call-kernels"]:
-    call_kernels()
+  parser = argparse.ArgumentParser(description=__doc__)
+  parser.add_argument("--op", action="append", help="by default all")
+  parser.add_argument("--call-kernels", help=argparse.SUPPRESS)
+  parser.add_argument("tools", nargs="*", default=_TOOLS, metavar="TOOL")
+  options = parser.parse_args()
+  if options.call_kernels:
+    call_kernels(options.call_kernels)
     return 0
   program = shutil.which("compute-sanitizer")
   if program is None:
     sys.exit("sanitize: needs compute-sanitizer on the PATH, and a GPU")
-  results = [sanitize(program, tool) for tool in sys.argv[1:] or _TOOLS]
+  import entry
+
+  results = [
+      sanitize(program, tool, op)
+      for op in options.op or entry.names()
+      for tool in options.tools
+  ]
   print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
   return int(not all(results))
 
