@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Right direct calls of an op's targets, in all forms of broadcasting."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from jax_ffi_ops.kit.testing.contract import Target
+from jax_ffi_ops.kit.testing.expected import Arrays
+from jax_ffi_ops.kit.testing.expected import Definition
+from jax_ffi_ops.kit.testing.frames import Buffer
+from jax_ffi_ops.kit.testing.frames import Frame
+from jax_ffi_ops.kit.testing.frames import Shape
+
+# No size becomes 1, which would broadcast, when it changes by one.
+_LEADING = (3, 4)
+_TRAILING = (5,)
+# What an operand may have of them.
+_FORMS = ((), (1, 1), (3, 1), (1, 4), (3, 4))
+_RANDOM = 12
+
+
+class Right(NamedTuple):
+  """A call, its operands, and what is special about it."""
+
+  label: str
+  frame: Frame
+  arrays: Arrays
+
+
+# The leading and trailing loops of each operand.
+_Loops = Mapping[str, tuple[Shape, Shape]]
+
+
+def call(
+    target: Target,
+    definition: Definition,
+    loops: _Loops,
+    batch_rank: int = 0,
+    trailing: int = 0,
+    seed: int = 0,
+) -> Right:
+  """Returns the call whose operands have these loops."""
+  arrays = definition.arrays(target, loops, seed)
+  buffers = {
+      name: Buffer(arrays[name].shape, arrays[name].dtype)
+      for name in target.operands
+  }
+  frame = target.frame(buffers, batch_rank, trailing)
+  label = ", ".join(f"{name}{list(b.shape)}" for name, b in buffers.items())
+  if target.is_backward:
+    label += f", batch_rank={batch_rank}"
+  return Right(label, frame, arrays)
+
+
+def _trailing(target):
+  return _TRAILING if target.call.op.signature.starred else ()
+
+
+def _all_have(target, leading, trailing=(), shared=None):
+  """Returns loops for all operands; weights of a backward call have `shared`."""
+  names = (*target.operands, *target.call.op.operands)
+  loops = dict.fromkeys(names, (leading, trailing))
+  if target.is_backward and shared is not None:
+    loops |= {name: (shared, ()) for name in target.shareable}
+  return loops
+
+
+def plain(target: Target, definition: Definition) -> Right:
+  """Returns a call as programs mostly have it."""
+  trailing = _trailing(target)
+  loops = _all_have(target, _LEADING, trailing, shared=_LEADING[:1])
+  return call(target, definition, loops, 1, len(trailing))
+
+
+def broadcast(target: Target, definition: Definition) -> Iterator[Right]:
+  """Yields calls whose operands lack loops or have them as 1."""
+  trailing = _trailing(target)
+  names = [n for n in target.operands if definition.is_free(target, n)]
+  for name in names:
+    for leading in _FORMS[:-1]:
+      own = tuple(1 for _ in trailing) if leading else ()
+      loops = _all_have(target, _LEADING, trailing)
+      loops[name] = (leading, own)
+      yield call(target, definition, loops, 0, len(trailing))
+    loops = _all_have(target, (2,) * 8, trailing)
+    loops[name] = ((2, 1) * 4, trailing)
+    yield call(target, definition, loops, 0, len(trailing))
+  for rank in range(len(_LEADING) + 1) if target.is_backward else ():
+    for shared in {(), (1,) * rank, _LEADING[:rank]}:
+      loops = _all_have(target, _LEADING, trailing, shared=shared)
+      yield call(target, definition, loops, rank, len(trailing))
+  for seed in range(_RANDOM):
+    yield _random(target, definition, names, trailing, seed)
+
+
+def _random(target, definition, names, trailing, seed):
+  rng = np.random.default_rng(seed)
+  full = tuple(int(n) for n in rng.choice((1, 2, 3, 5), rng.integers(1, 5)))
+  rank = int(rng.integers(len(full) + 1))
+
+  def some(sizes):
+    return tuple(n if rng.random() < 0.5 else 1 for n in sizes)
+
+  loops = _all_have(target, full, trailing)
+  for name in names:
+    loops[name] = (some(full), some(trailing))
+    if target.is_backward and name in target.shareable and rng.random() < 0.7:
+      loops[name] = (some(full[:rank]), ())
+      if rank == len(full):
+        loops[name] = (some(full), trailing)
+  return call(target, definition, loops, rank, len(trailing), seed)
+
+
+def empty(target: Target, definition: Definition) -> Iterator[Right]:
+  """Yields calls without any rows, and with cores of size 0."""
+  trailing = _trailing(target)
+  for leading in ((0,), (3, 0), (0, 3), (2, 0, 3)):
+    for rank in range(len(leading) + 1) if target.is_backward else (0,):
+      loops = _all_have(target, leading, trailing, shared=leading[:rank])
+      yield call(target, definition, loops, rank, len(trailing))
+  if trailing:
+    loops = _all_have(target, _LEADING, (0,))
+    yield call(target, definition, loops, 0, 1)
+  for small in target.with_empty_cores():
+    loops = _all_have(small, _LEADING, trailing, shared=())
+    yield call(small, definition.of(small), loops, 0, len(trailing))
