@@ -5,8 +5,8 @@
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
+load("//xla_ffi_ops:options.bzl", "all_defined", "optimized")
 load("//xla_ffi_ops/private:cuda_library.bzl", _cuda_library = "cuda_library")
-load("//xla_ffi_ops/private:options.bzl", "all_defined", "optimized")
 load("//xla_ffi_ops/private:version_script.bzl", "version_script")
 
 cuda_library = _cuda_library

@@ -1,11 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws two loss curves, and how far they are apart, into a PNG file."""
 
-from matplotlib import figure
-from matplotlib import ticker
+import os
+import tempfile
+from unittest import mock
+
 import numpy as np
 
 import checks
+
+# Imported, matplotlib asks fontconfig's fc-list for fonts, which complains on
+# stderr where it cannot write a cache, and keeps the answer in a cache of its
+# own. The chart's font is matplotlib's: fc-list is hidden, the cache goes.
+with (
+    tempfile.TemporaryDirectory() as _folder,
+    mock.patch.dict(os.environ, PATH=os.devnull, MPLCONFIGDIR=_folder),
+):
+  from matplotlib import figure
+  from matplotlib import ticker
 
 _OURS, _PLAIN, _GREY = "#c2410c", "#93c5fd", "#6b7280"
 

@@ -113,7 +113,7 @@ def main():
     text = corpus.load(args.data, config.context + 1)
   losses, failed = experiment.run(text, config, args.steps, args.seed)
   if args.plot is not None:
-    import chart  # matplotlib may build a cache of fonts.
+    import chart  # matplotlib looks at all fonts.
 
     with _one_line("write", args.plot):
       chart.save(args.plot, losses, text, config)

@@ -33,11 +33,7 @@ class DemoTest(parameterized.TestCase):
   def _start(self, *args):
     return subprocess.Popen(
         [_DEMO, *args],
-        env=os.environ
-        | {
-            "BUILD_WORKING_DIRECTORY": str(self.folder),
-            "MPLCONFIGDIR": str(self.folder),
-        },
+        env=os.environ | {"BUILD_WORKING_DIRECTORY": str(self.folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What kit_process_test.py runs in processes of their own."""
 
+import functools
 import json
 import pathlib
 
@@ -12,7 +13,7 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 import numpy as np
 
-from jax_ffi_ops import rms_norm
+import jax_ffi_ops
 from jax_ffi_ops.kit.testing import devices
 
 # A GPU is for one process; and its sums are others in their last bits.
@@ -27,7 +28,8 @@ def operands(seed: int = 0) -> list[np.ndarray]:
 
 
 def value_and_gradients(x, scale, dy, eps=1e-6):
-  y, vjp = jax.vjp(lambda x, scale: rms_norm(x, scale, eps=eps), x, scale)
+  norm = functools.partial(jax_ffi_ops.rms_norm, eps=eps)
+  y, vjp = jax.vjp(norm, x, scale)
   return y, *vjp(dy)
 
 
@@ -60,6 +62,7 @@ def distributed(address: str, process: int) -> None:
 
 def call_exported(folder: str) -> None:
   """Calls what was exported to a folder; saves results and gradients."""
+  jax_ffi_ops.load()  # Nothing here uses the op by its name.
   jax.config.update("jax_num_cpu_devices", 4)
   x, scale, dy = operands()
   for file in pathlib.Path(folder).glob("*.exported"):

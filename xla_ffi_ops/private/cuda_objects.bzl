@@ -3,7 +3,7 @@
 
 load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_common")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain", "use_cc_toolchain")
-load(":flags.bzl", "CudaArchitecturesInfo")
+load("//xla_ffi_ops:flags.bzl", "CudaArchitecturesInfo")
 
 _HEADERS = [".cuh", ".h", ".hh", ".hpp", ".inc", ".inl"]
 

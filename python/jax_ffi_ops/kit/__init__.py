@@ -7,25 +7,34 @@
 `my_op` then behaves like a function of jax.numpy under every transformation.
 """
 
+from typing import Any
+
 from jax_ffi_ops.kit.attributes import Attribute as Attribute
 from jax_ffi_ops.kit.call import call as call
+from jax_ffi_ops.kit.dtypes import accumulator as accumulator
+from jax_ffi_ops.kit.dtypes import FLOATING as FLOATING
+from jax_ffi_ops.kit.explaining import explain as explain
+from jax_ffi_ops.kit.function import Op as Op
+from jax_ffi_ops.kit.function import ops_of as ops_of
+from jax_ffi_ops.kit.function import public as public
 from jax_ffi_ops.kit.library import Library as Library
-from jax_ffi_ops.kit.op import accumulator as accumulator
-from jax_ffi_ops.kit.op import FLOATING as FLOATING
-from jax_ffi_ops.kit.op import Op as Op
 from jax_ffi_ops.kit.op import op as op
 
 
-def export_checks(*ops: Op) -> list:
+def export_checks(*functions: Any) -> list:
   """Returns the `disabled_checks` with which jax.export exports these ops.
 
   jax.export refuses custom calls that it does not know to be stable. Those of
   an op can be called wherever a library with its targets is loaded.
+
+  Args:
+    *functions: ops, or functions that are marked by `kit.public`.
   """
   from jax import export  # Few programs need it, and importing it takes time.
 
   return [
       export.DisabledSafetyCheck.custom_call(target)
-      for op_ in ops
+      for function in functions
+      for op_ in ops_of(function)
       for target in op_.targets
   ]

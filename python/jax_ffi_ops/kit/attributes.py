@@ -28,10 +28,13 @@ class Attribute:
       or float64; `[type]` for a flat array of a NumPy type. A C++ handler binds
       `np.float32` as `float`, `[np.int64]` as `ffi::Span<const int64_t>`.
     minimum: the least value allowed, for numbers.
+    example: a value that the declaration is checked with; by default the
+      minimum, or 1, True or "".
   """
 
   type: Any
   minimum: float | None = None
+  example: Any = None
 
   def __post_init__(self):
     scalar = self.type[0] if self._is_array else self.type
@@ -50,6 +53,22 @@ class Attribute:
   @property
   def _is_array(self):
     return isinstance(self.type, list) and len(self.type) == 1
+
+  @property
+  def is_dimension(self) -> bool:
+    """Whether it may be the size of a result's dimension."""
+    return self.type is np.int64
+
+  def example_value(self, op: str, name: str) -> "Value":
+    """Returns the example in the declared type."""
+    if self.example is not None:
+      return self.convert(op, name, self.example)
+    if self.type is str:
+      return Value("")
+    least = self.minimum if self.minimum is not None else True
+    scalar = self.type[0] if self._is_array else self.type
+    least = np.dtype(scalar).type(least)
+    return self.convert(op, name, [least] if self._is_array else least)
 
   def convert(self, op: str, name: str, value: Any) -> "Value":
     """Returns `value` in the declared type.

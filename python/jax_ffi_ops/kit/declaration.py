@@ -7,128 +7,157 @@ import functools
 from typing import Any
 
 import jax
-from jax.dtypes import float0
-import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit import looping
+from jax_ffi_ops.kit import dtypes as dtype_rules
 from jax_ffi_ops.kit.attributes import Attribute
 from jax_ffi_ops.kit.attributes import Value
 from jax_ffi_ops.kit.library import Library
+from jax_ffi_ops.kit.rules import Rule
+from jax_ffi_ops.kit.signature import Core
 from jax_ffi_ops.kit.signature import Signature
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Declaration:
-  """See `kit.op` for the meaning of the fields."""
+  """See `kit.op` for the meaning of the fields.
+
+  Attributes:
+    slots: the names of all operands.
+    operands: the names of those that are present; `signature` and `dtypes` are
+      for these, in the declaration of a call with some of them left out.
+  """
 
   name: str
   library: Library
   signature: Signature
+  slots: tuple[str, ...]
   operands: tuple[str, ...]
   dtypes: tuple[frozenset[np.dtype] | None, ...]
   parameters: frozenset[str]
-  results: Callable[..., Sequence[Any]]
-  residuals: int
+  outputs: tuple[str, ...]
+  residuals: tuple[str, ...]
   attributes: Mapping[str, Attribute]
-  reference: Callable[..., Any] | None
+  results: Callable[..., Sequence[Any]] | None
+  reference: Rule | None
+  jvp: Rule | None
+  transpose: Rule | None
+  backward: Rule | None
+  weights: Mapping[str, str]
+  row_sums: tuple[str, ...]
+  use_handler: Callable[..., bool] | None
   forward_platforms: frozenset[str]
   backward_platforms: frozenset[str]
-  workspace: Callable[..., jax.ShapeDtypeStruct] | None
 
   @property
   def forward_target(self) -> str:
-    return self.name + "_fwd"
+    return f"{self.library.prefix}{self.name}_fwd"
 
   @property
   def backward_target(self) -> str:
-    return self.name + "_bwd"
+    return f"{self.library.prefix}{self.name}_bwd"
+
+  @functools.cache
+  def given(self, present: int | None) -> "Declaration":
+    """Returns the declaration with those operands alone whose bits are set."""
+    if present is None or present == (1 << len(self.operands)) - 1:
+      indices = range(len(self.operands))
+    else:
+      indices = [i for i in range(len(self.operands)) if present >> i & 1]
+    return dataclasses.replace(
+        self,
+        signature=self.signature.only(indices),
+        operands=tuple(self.operands[i] for i in indices),
+        dtypes=tuple(self.dtypes[i] for i in indices),
+    )
+
+  @functools.cached_property
+  def result_names(self) -> tuple[str, ...]:
+    hidden = (name for name in self.residuals if name not in self.outputs)
+    return (*self.outputs, *hidden)
+
+  @functools.cached_property
+  def axes(self) -> Mapping[str, tuple[Core, bool]]:
+    """Cores, and whether they have trailing loops, of all that has a name."""
+    axes = {}
+    for i, name in enumerate(self.operands):
+      own = self.signature.operands[i], i in self.signature.starred
+      axes |= {name: own, name + "_dot": own}
+    for name, core in zip(self.result_names, self.signature.results):
+      own = core, bool(self.signature.starred)
+      axes |= {name: own, "d" + name: own}
+    return axes
+
+  @functools.cached_property
+  def kept(self) -> tuple[str, ...]:
+    """What the backward pass has: operands, then results."""
+    if self.transpose is not None:
+      return ()
+    rule = self.backward
+    if rule is None and not self.backward_platforms:
+      rule = self.jvp
+    return self._in_order(rule.names) if rule else (
+        *self.operands, *self.residuals
+    )  # fmt: skip
+
+  @functools.cached_property
+  def kept_for_jvp(self) -> tuple[str, ...]:
+    """What forward mode has."""
+    return self._in_order((*self.kept, *(self.jvp.names if self.jvp else ())))
+
+  def _in_order(self, names):
+    every = dict.fromkeys((*self.operands, *self.residuals, *self.outputs))
+    return tuple(name for name in every if name in names)
+
+  @functools.cached_property
+  def keeps_operands(self) -> bool:
+    """Whether the backward pass has all operands."""
+    return set(self.operands) <= set(self.kept)
+
+  @functools.cached_property
+  def hidden(self) -> frozenset[str]:
+    """The residuals that have no tangents, since callers do not see them."""
+    return frozenset(self.residuals) - set(self.outputs)
 
   @staticmethod
   def is_differentiable(dtype: Any) -> bool:
-    return dtype != float0 and jnp.issubdtype(dtype, jnp.inexact)
-
-  def differentiable(self, operands: Sequence[Any]) -> list[int]:
-    """Returns which operands have cotangents."""
-    count = len(self.signature.operands)
-    return [
-        index
-        for index, x in enumerate(operands[:count])
-        if self.is_differentiable(x.dtype)
-    ]
+    return dtype_rules.is_differentiable(dtype)
 
   def split_results(self, results: Sequence[Any]) -> tuple[list, list]:
-    """Returns the results that a caller sees, and the residuals."""
-    visible = len(self.signature.results) - self.residuals
+    """Returns the results that a caller sees, and the others."""
+    visible = len(self.outputs)
     return list(results[:visible]), list(results[visible:])
 
+  @functools.lru_cache(maxsize=1024)
   def result_dtypes(
-      self, operands: Sequence[Any], attributes: Mapping[str, Value]
-  ) -> list[np.dtype]:
-    """Returns the dtypes of all results."""
-    count = len(self.signature.operands)
-    dtypes = self.results(*operands[:count], **plain(attributes))
-    if len(dtypes) != len(self.signature.results):
-      raise TypeError(
-          f"{self.name}: `results` gives {len(dtypes)} dtypes, but the signature"
-          f" {self.signature} has {len(self.signature.results)} results."
-      )
-    return [jax.dtypes.canonicalize_dtype(dtype) for dtype in dtypes]
-
-  def differentiable_results(
       self,
-      results: Sequence[Any],
-      operands: Sequence[Any],
-      attributes: Mapping[str, Value],
-  ) -> list:
-    """Returns those of all results that are visible and have tangents."""
-    dtypes = self.result_dtypes(operands, attributes)
-    visible, _ = self.split_results(list(zip(results, dtypes, strict=True)))
-    return [x for x, dtype in visible if self.is_differentiable(dtype)]
-
-  def call_reference(
-      self, operands: Sequence[jax.Array], attributes: Mapping[str, Value]
-  ) -> tuple[jax.Array, ...]:
-    """Returns all results, as the reference has them."""
-    if self.reference is None:
-      raise NotImplementedError(
-          f"{self.name} has no reference in jax.numpy: there are no derivatives"
-          " of it, and it runs only on"
-          f" {' and '.join(sorted(self.forward_platforms))}."
-      )
-    dtypes = self.result_dtypes(operands, attributes)
-    function = functools.partial(self._checked_reference, dtypes, attributes)
-    loops = self.signature.loops([x.shape for x in operands])
-    return looping.loop(function, loops)(*operands)
-
-  def _checked_reference(self, dtypes, attributes, *operands):
-    # Like a function of JAX, whatever the caller allows in his own code.
-    with (
-        jax.numpy_dtype_promotion("standard"),
-        jax.numpy_rank_promotion("allow"),
-    ):
-      results = self.reference(*operands, **plain(attributes))
-    results = (
-        tuple(results) if isinstance(results, (tuple, list)) else (results,)
-    )
-    shapes = self.signature.core_shapes(
-        self.signature.results, [x.shape for x in operands]
-    )
-    got = [(x.shape, x.dtype) for x in results]
-    if got != list(zip(shapes, dtypes, strict=True)):
+      operands: tuple[tuple[tuple[int, ...], np.dtype], ...],
+      attributes: tuple[tuple[str, Value], ...],
+      x64: bool,
+  ) -> tuple[np.dtype, ...]:
+    """Returns the dtypes of all results, given core shapes and dtypes."""
+    del x64  # Of the key of the cache alone.
+    avals = {
+        name: jax.ShapeDtypeStruct(*x)
+        for name, x in zip(self.operands, operands, strict=True)
+    }
+    values = plain(dict(attributes))
+    if self.results is not None:
+      dtypes = tuple(self.results(*map(avals.get, self.slots), **values))
+    elif self.reference is not None:
+      results = jax.eval_shape(lambda xs: self.reference(xs, values), avals)
+      dtypes = tuple(x.dtype for x in results)
+    else:
+      dtypes = (operands[0][1],) * len(self.result_names)
+    if len(dtypes) != len(self.result_names):
+      source = "the reference" if self.results is None else "`results`"
       raise TypeError(
-          f"{self.name}: the reference returns {_describe(got)}, but declared"
-          f" is {_describe(zip(shapes, dtypes))}."
+          f"{self.name}: {source} gives {len(dtypes)} results, but the"
+          f" signature {self.signature} has {len(self.result_names)}."
       )
-    return results
+    return tuple(map(jax.dtypes.canonicalize_dtype, dtypes))
 
 
 def plain(attributes: Mapping[str, Value]) -> dict[str, Any]:
   """Returns attributes as NumPy scalars, arrays and strings."""
   return {name: value.value for name, value in attributes.items()}
-
-
-def _describe(avals):
-  return ", ".join(
-      f"{dtype}[{','.join(map(str, shape))}]" for shape, dtype in avals
-  )

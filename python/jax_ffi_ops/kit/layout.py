@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which axes of a call's operands and results are the same leading dimension.
+"""Which axes of a call's operands and results are the same loop dimension.
 
-It says how a call may be split over devices: leading dimensions may be split,
-core dimensions have to be whole, and what is summed over a leading dimension
-that is split takes one all-reduce.
+It says how a call may be split over devices: loop dimensions may be split, core
+dimensions have to be whole, and what is summed over a loop dimension that is
+split takes one all-reduce.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,15 @@ from typing import Any
 
 from jax.sharding import PartitionSpec
 
-from jax_ffi_ops.kit import signature as signatures
-from jax_ffi_ops.kit.declaration import Declaration
-from jax_ffi_ops.kit.rows import BackwardCall
-from jax_ffi_ops.kit.signature import Shape
+from jax_ffi_ops.kit.backward import BackwardCall
+from jax_ffi_ops.kit.calls import Call
+from jax_ffi_ops.kit.dimensions import Shape
 
-# Per axis of an array: the number of the leading dimension, or None for one
+# Per axis of an array: the number of the loop dimension, or None for one
 # that is not split: a core dimension, or a broadcast one.
 Axes = tuple[int | None, ...]
 
-# The mesh axes over which a leading dimension is split.
+# The mesh axes over which a loop dimension is split.
 Split = Mapping[int, tuple[str, ...]]
 
 
@@ -31,10 +30,10 @@ class Layout:
 
   operands: list[Axes]
   results: list[Axes]
-  rank: int  # number of leading dimensions
+  rank: int  # number of loop dimensions
 
   def summed(self, result: int) -> list[int]:
-    """Returns the leading dimensions that a result is a sum over."""
+    """Returns the loop dimensions that a result is a sum over."""
     return [d for d in range(self.rank) if d not in self.results[result]]
 
   def split(
@@ -68,58 +67,63 @@ def spec(axes: Axes, split: Split) -> PartitionSpec:
   return PartitionSpec(*(split.get(d) for d in axes))
 
 
-def forward_layout(op: Declaration, shapes: Sequence[Shape]) -> Layout:
+def forward_layout(call: Call, operands: Sequence[Any]) -> Layout:
   """Returns the layout of a forward call."""
-  loops = op.signature.loops(shapes)
-  full = signatures.broadcast(loops)
-  return Layout(
-      [
-          _axes(own, full, len(core))
-          for own, core in zip(loops, op.signature.operands)
-      ],
-      [_axes(full, full, len(core)) for core in op.signature.results],
-      len(full),
-  )
+  dims = call.dimensions(dict(zip(call.op.operands, operands, strict=True)))
+  results = [dims.full(core) for core in call.op.signature.results]
+  return _layout(dims, dims.arrays, results)
 
 
 def tangent_layout(
-    op: Declaration, operands: Sequence[Any], active: Sequence[bool], attributes
+    call: Call,
+    operands: Sequence[Any],
+    kept: Sequence[str],
+    active: Sequence[str],
 ) -> Layout:
-  """Returns the layout of a tangent call."""
-  count = len(op.signature.operands)
-  forward = forward_layout(op, [x.shape for x in operands[:count]])
-  residuals = op.split_results(forward.results)[1]
-  tangents = [axes for axes, a in zip(forward.operands, active) if a]
-  results = op.differentiable_results(
-      forward.results, operands[:count], attributes
-  )
+  """Returns the layout of a tangent call.
+
+  Args:
+    call: the forward call.
+    operands: all operands of that, or avals.
+    kept: the names of the operands and results that it has.
+    active: the names of the operands whose tangents it has.
+  """
+  forward = forward_layout(call, operands)
+  axes = dict(zip(call.op.operands, forward.operands))
+  axes |= zip(call.op.result_names, forward.results)
+  outputs = call.differentiable_results(operands)
   return Layout(
-      [*forward.operands, *residuals, *tangents], results, forward.rank
+      [axes[name] for name in (*kept, *active)],
+      [forward.results[index] for index in outputs],
+      forward.rank,
   )
 
 
-def backward_layout(call: BackwardCall, shapes: Sequence[Shape]) -> Layout:
+def backward_layout(backward: BackwardCall) -> Layout:
   """Returns the layout of a backward call."""
+  results = [parts for parts, _ in backward.gradients.values()]
+  return _layout(backward.dims, backward.dims.arrays, results)
+
+
+def _layout(dims, operands, results):
   return Layout(
-      [
-          _axes(shape[: len(shape) - len(core)], call.leading, len(core))
-          for shape, core in zip(shapes, call.core_shapes)
-      ],
-      [
-          _axes(
-              call.own_leading(index),
-              call.leading,
-              len(call.core_shapes[index]),
-          )
-          for index in call.results
-      ],
-      len(call.leading),
+      [_axes(dims, parts) for parts in operands],
+      [_axes(dims, parts) for parts in results],
+      dims.rank,
   )
 
 
-def _axes(own, full, core_rank):
-  leading = (d if size == full[d] else None for d, size in enumerate(own))
-  return (*leading, *(None,) * core_rank)
+def _axes(dims, parts):
+  first = len(dims.leading)
+  leading = (
+      d if size == dims.leading[d] else None
+      for d, size in enumerate(parts.leading)
+  )
+  trailing = (
+      first + d if size == dims.trailing[d] else None
+      for d, size in enumerate(parts.trailing)
+  )
+  return (*leading, *(None,) * len(parts.core), *trailing)
 
 
 def _names(entry):

@@ -23,13 +23,19 @@ class Library:
   compiled for a newer FFI API only later, in the first unrelated operation.
   """
 
-  def __init__(self, path: str | os.PathLike[str]):
+  def __init__(self, path: str | os.PathLike[str], prefix: str = ""):
     """Loads the shared object at `path`.
+
+    Args:
+      path: see above.
+      prefix: what the targets of its ops begin with. All libraries of a process
+        share one list of targets.
 
     Raises:
       ImportError: there is no such file, or it cannot be loaded.
     """
     self.path = os.fspath(path)
+    self.prefix = prefix
     self._waiting = {}  # Stateful targets, and their handlers.
     self._lock = threading.Lock()
     try:

@@ -6,57 +6,87 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 
-from jax_ffi_ops.kit.signature import Shape
+from jax_ffi_ops.kit.dimensions import Dimensions
+from jax_ffi_ops.kit.dimensions import Parts
+from jax_ffi_ops.kit.dimensions import Shape
+
+_Function = Callable[..., tuple[jax.Array, ...]]
 
 
-def loop(
-    function: Callable[..., tuple[jax.Array, ...]], loops: Sequence[Shape]
-) -> Callable[..., tuple[jax.Array, ...]]:
-  """Returns `function` over operands with these loop dimensions.
+def loop(function: _Function, dims: Dimensions) -> _Function:
+  """Returns `function` over arrays of these dimensions.
 
-  An operand has each loop dimension in full or as 1, or has none at all; the
-  results have all of them in full.
+  Results have the loop dimensions that any array has, in full.
   """
-  rank = max(map(len, loops), default=0)
-  if rank == 0:
+  # Trailing loops are the inner ones, so that an op in `function` meets the
+  # last axis as the batch, which it may leave in place.
+  inner = _map_over(
+      function, [x.trailing[::-1] for x in dims.arrays], axis=-1
+  )
+  return _map_over(inner, [x.leading for x in dims.arrays], axis=0)
+
+
+def _map_over(function: _Function, loops: Sequence[Shape], axis: int):
+  """Maps over loop dimensions, the outermost first, along the same axis."""
+  if not any(loops):
     return function
   sizes = [dims[0] for dims in loops if dims]
   full = next((size for size in sizes if size != 1), 1)
-  inner = loop(function, [dims[1:] for dims in loops])
-  axes = [0 if dims and dims[0] == full else None for dims in loops]
+  inner = _map_over(function, [dims[1:] for dims in loops], axis)
+  axes = [axis if dims and dims[0] == full else None for dims in loops]
 
   def looped(*operands):
     # A dimension of 1 that is broadcast is dropped: vmap then copies nothing.
-    return jax.vmap(inner, axes)(
+    return jax.vmap(inner, axes, axis)(
         *(
-            operand if axis == 0 or not dims else jnp.squeeze(operand, 0)
-            for operand, axis, dims in zip(operands, axes, loops, strict=True)
+            operand if own is not None or not dims else jnp.squeeze(operand, axis)
+            for operand, own, dims in zip(operands, axes, loops, strict=True)
         )
     )
 
   return looped
 
 
-def add_batch_dimension(
-    operands: Sequence[jax.Array],
-    batch_axes: Sequence[int | None],
-    ranks: Sequence[int],
-) -> list[jax.Array]:
-  """Adds a leading loop dimension for vmap.
+def broadcast(x: jax.Array, core_rank: int, shape: Parts) -> jax.Array:
+  """Broadcasts an array with all or none of the loop dimensions, or with 1s."""
+  if x.ndim == core_rank:
+    last = range(x.ndim, x.ndim + len(shape.trailing))
+    x = jnp.expand_dims(x, last)
+    x = jnp.expand_dims(x, range(len(shape.leading)))
+  return jnp.broadcast_to(x, shape.shape)
+
+
+def add_leading(
+    x: jax.Array, axis: int | None, parts: Parts, dims: Dimensions, star: bool
+) -> jax.Array:
+  """Adds a leading loop dimension to an array of a forward call, for vmap.
 
   Args:
-    operands: arrays, some with a batch axis somewhere.
-    batch_axes: where; None for an operand that has none.
-    ranks: how many loop dimensions each operand has by now; those without any
-      get as many dimensions of 1 as the others have.
+    x: the array.
+    axis: where it has its batch axis; None for an operand that has none.
+    parts: its shape without that.
+    dims: of the call without that.
+    star: whether the array may have trailing loops.
   """
-  rank = max(ranks)
-  batched = []
-  for operand, axis, own in zip(operands, batch_axes, ranks, strict=True):
-    if axis is not None:
-      operand = jnp.moveaxis(operand, axis, 0)
-      operand = jnp.expand_dims(operand, range(1, 1 + rank - own))
-    elif own:
-      operand = operand[None]
-    batched.append(operand)
-  return batched
+  if axis is None:
+    return x[None] if parts.rank else x
+  x = jnp.moveaxis(x, axis, 0)
+  if parts.rank or not dims.rank:
+    return x
+  # It had no loops, and gets dimensions of 1 for those of the others.
+  if star:
+    x = jnp.expand_dims(x, range(x.ndim, x.ndim + len(dims.trailing)))
+  return jnp.expand_dims(x, range(1, 1 + len(dims.leading)))
+
+
+def add_trailing(
+    x: jax.Array, axis: int | None, parts: Parts, dims: Dimensions
+) -> jax.Array:
+  """As `add_leading`, but for a batch axis that is the last one and remains."""
+  if axis is None:
+    return x[..., None] if parts.rank else x
+  if parts.rank or not dims.rank:
+    return x
+  first = len(parts.core)
+  x = jnp.expand_dims(x, range(first, first + len(dims.trailing)))
+  return jnp.expand_dims(x, range(len(dims.leading)))

@@ -6,8 +6,9 @@ Where XLA splits the program: a call with a rule for that. On explicit mesh
 axes: a shard_map over them. On a platform without a handler: the reference.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 import functools
+from typing import NamedTuple
 
 import jax
 from jax.extend import core as jex_core
@@ -24,27 +25,40 @@ from jax_ffi_ops.kit.library import Library
 _WORKSPACE_PLATFORMS = ("cuda",)
 
 
+class Handler(NamedTuple):
+  """What a primitive is lowered to where it has a handler.
+
+  Attributes:
+    library: has the target.
+    target: the FFI target.
+    platforms: where there is a handler.
+    declined: function of the platform, the avals of the operands and the params
+      that returns why the handler is not used, or None.
+    workspaces: function of avals and params; what it returns are more results
+      of the handler for CUDA.
+  """
+
+  library: Library
+  target: str
+  platforms: Collection[str]
+  declined: Callable[..., str | None]
+  workspaces: Callable[..., list[jax.core.ShapedArray]] | None = None
+
+
 def register(
     primitive: jex_core.Primitive,
     layout: Callable[..., Layout],
-    reference: Callable[..., tuple[jax.Array, ...]],
-    library: Library | None = None,
-    target: str | None = None,
-    platforms: Collection[str] = (),
-    workspace: Callable[..., jax.ShapeDtypeStruct] | None = None,
+    reference: Callable[..., Sequence[jax.Array]],
+    handler: Handler | None = None,
 ) -> None:
   """Registers how a primitive is lowered.
 
   Args:
-    primitive: called with operands and params (attributes, and possibly
-      batch_rank).
+    primitive: called with operands and params (attributes, and what the kit
+      adds).
     layout: function of the avals of the operands and the params.
     reference: what the primitive does in terms of others.
-    library: has the target.
-    target: FFI target for `platforms`.
-    platforms: where there is a handler.
-    workspace: function of the operands and results; what it returns is one more
-      result of the handler for CUDA.
+    handler: what does it where it can.
   """
 
   def in_other_terms(ctx, *operands, **params):
@@ -52,6 +66,8 @@ def register(
     return _lower(ctx, function, layout, operands, params)
 
   def call(platform, ctx, *operands, **params):
+    if handler.declined(platform, ctx.avals_in, **params) is not None:
+      return in_other_terms(ctx, *operands, **params)
     devices = _jax.automatic_devices(ctx)
     if sharding.explicit_mesh(ctx.avals_in) is not None:
       bind = functools.partial(primitive.bind, **params)
@@ -61,26 +77,26 @@ def register(
           functools.partial(primitive.bind, **params),
           layout(ctx.avals_in, **params),
           _jax.automatic_mesh(ctx, devices),
-          target,
+          handler.target,
           params,
       )
       return mlir.lower_fun(function, multiple_results=True)(ctx, *operands)
-    library.ensure_registered(target)
+    handler.library.ensure_registered(handler.target)
     results = ctx.avals_out
-    if workspace is not None and platform in _WORKSPACE_PLATFORMS:
-      memory = workspace(ctx.avals_in, results)
-      memory = jax.core.ShapedArray(memory.shape, memory.dtype)
-      ctx = ctx.replace(avals_out=[*results, memory])
-    rule = jax.ffi.ffi_lowering(target)
+    if handler.workspaces is not None and platform in _WORKSPACE_PLATFORMS:
+      memory = handler.workspaces(ctx.avals_in, **params)
+      ctx = ctx.replace(avals_out=[*results, *memory])
+    rule = jax.ffi.ffi_lowering(handler.target)
     return rule(ctx, *operands, **_plain(params))[: len(results)]
 
   mlir.register_lowering(primitive, in_other_terms)
-  for platform in platforms:
+  if handler is None or not handler.platforms:
+    return
+  for platform in handler.platforms:
     mlir.register_lowering(
         primitive, functools.partial(call, platform), platform=platform
     )
-  if platforms:
-    _jax.requires_devices_during_lowering(primitive)
+  _jax.requires_devices_during_lowering(primitive)
 
 
 def _lower(ctx, function, layout, operands, params):
@@ -92,7 +108,9 @@ def _lower(ctx, function, layout, operands, params):
 
 
 def _plain(params):
+  """Returns the attributes of a handler."""
   return {
       name: value.value if isinstance(value, Value) else np.int64(value)
       for name, value in params.items()
+      if isinstance(value, Value | int)
   }

@@ -2,31 +2,20 @@
 """Declares an op once; every JAX transformation follows."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-import inspect
-import numbers
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jax_ffi_ops.kit import attributes as attribute_types
-from jax_ffi_ops.kit import primitives
+from jax_ffi_ops.kit import checking
+from jax_ffi_ops.kit import rules
 from jax_ffi_ops.kit.declaration import Declaration
+from jax_ffi_ops.kit.function import Op
 from jax_ffi_ops.kit.library import Library
 from jax_ffi_ops.kit.signature import Signature
 
-FLOATING = tuple(map(jnp.dtype, ("float16", "bfloat16", "float32", "float64")))
-
-_ARRAYS = (jax.Array, np.ndarray, np.generic)
-
 _DTypes = Collection[Any] | Mapping[str, Collection[Any]]
-_declared: dict[str, "Op"] = {}
-
-
-def accumulator(dtype: Any) -> np.dtype:
-  """Returns the dtype in which sums over values of `dtype` are kept."""
-  return np.dtype(np.float64 if dtype == np.float64 else np.float32)
+_declared: dict[str, Op] = {}  # By target, without "_fwd".
 
 
 def op(
@@ -35,108 +24,142 @@ def op(
     library: Library,
     signature: str,
     results: Callable[..., Sequence[Any]] | None = None,
-    residuals: int = 0,
+    residuals: int | Sequence[str] = (),
+    outputs: Sequence[str] | None = None,
     attributes: Mapping[str, Any] | None = None,
     reference: Callable[..., Any] | None = None,
     dtypes: _DTypes | None = None,
     parameters: Collection[str] = (),
     operands: Sequence[str] | None = None,
-    workspace: Callable[..., jax.ShapeDtypeStruct] | None = None,
-) -> "Op":
+    weights: Mapping[str, str] | None = None,
+    row_sums: Sequence[str] = (),
+    jvp: Callable[..., Any] | None = None,
+    transpose: Callable[..., Any] | None = None,
+    backward: Callable[..., Any] | None = None,
+    use_handler: Callable[..., bool] | None = None,
+) -> Op:
   """Declares an op that is a generalized ufunc.
 
+  All functions here are of arrays by position and of all attributes by keyword.
+  The rules for derivatives name what they take: an operand, a result, the
+  tangent `<operand>_dot` or the cotangent `d<result>`. Like the reference they
+  are written for cores, and mapped over loop dimensions; what is left out of a
+  call is None.
+
   Args:
-    name: a name for messages and programs; the handlers are the FFI targets
-      `<name>_fwd` and, if the library has it, `<name>_bwd`.
+    name: of the public function, for messages and programs. The handlers are
+      the FFI targets `<name>_fwd` and, if the library has it, `<name>_bwd`,
+      with the library's prefix before them.
     library: the shared object with the handlers.
-    signature: core dimensions in NumPy's notation, such as "(d),(d)->(d),()".
+    signature: core dimensions in NumPy's notation, such as "(d),(d)?->(d),()".
       Any dimensions may lead these: all operands have the same ones, or none.
-    results: function of the operands (anything with shape and dtype) and
-      attributes that returns the dtypes of all results; by default that of the
-      first operand.
-    residuals: how many of the last results are only kept for the backward
-      handler, and hidden from the caller.
+      "?": calls may leave the operand out, or pass None. "(n,*)": loop
+      dimensions may also trail; calls take an `axis`, that of the last core
+      dimension. A result dimension that no operand has is the attribute of that
+      name, of type np.int64.
+    results: function of the operands (anything with shape and dtype, without
+      loop dimensions) that returns the dtypes of all results; by default those
+      of the reference, or without one that of the first operand.
+    residuals: the names of results that are kept for the backward pass. They
+      are the last ones, and hidden from the caller, unless `outputs` has them
+      too. A number stands for so many without names.
+    outputs: the names of the results that callers see; by default y, or y0, y1
+      and so on; result, if an operand has such a name.
     attributes: name to type: a NumPy scalar type, or an Attribute.
-    reference: the definition in plain jax.numpy: a function of the operands,
-      without loop dimensions, and attributes that returns all results. It is
+    reference: the definition in plain jax.numpy: it returns all results. It is
       what other platforms run, and the source of all derivatives that have no
-      handler.
+      handler and no rule.
     dtypes: allowed dtypes of all operands, or of each by its name.
     parameters: operands that calls give without loop dimensions.
     operands: names of the operands; by default those of the reference.
-    workspace: function of the operands and of the results of a backward call
-      (two sequences of what has shape and dtype). What it returns is one more
-      result, the last, of the backward handler for CUDA: memory to work in. A
-      handler has no other: a CUDA graph would replay with what is freed.
+    weights: operand to the operand x that it belongs to. Weights reach the
+      handler in one dtype: that of x if all have it, else that in which sums
+      over x are kept. Where that would lose precision the reference runs.
+    row_sums: operands for whose gradients the backward handler for CUDA gets
+      memory to sum rows in.
+    jvp: the tangents of the results, in terms of operands, results and
+      tangents. Without a backward handler, only what it takes is kept.
+    transpose: of an op that is linear in its operands: their cotangents, in
+      terms of cotangents. Nothing is kept.
+    backward: the cotangents of the floating-point operands, in any dtype, in
+      terms of operands, residuals and cotangents. Only what it takes is kept,
+      and passed to the backward handler. It runs where there is no such
+      handler, and gives the other derivatives if it does not take all operands.
+    use_handler: function of the operands (as for `results`, but with all loop
+      dimensions) and of `platform` ("cpu" or "cuda") that returns whether the
+      handler is worth calling; elsewhere the reference is lowered. Calls with
+      symbolic dimensions use the handler.
 
   Returns:
     A function of the operands (arrays) and attributes (keywords) that returns
     an array, or a tuple of them if the op has several visible results.
 
   Raises:
-    ValueError: the signature is none, the number of results or residuals does
-      not fit it, or there is an op of that name.
-    TypeError: an attribute has no type that FFI knows.
+    ValueError: the signature is none, names do not fit it or each other, there
+      is an op of that name, or derivatives would be wrong.
+    TypeError: an attribute has no type that FFI knows, or a function does not
+      return what the signature says.
     ImportError: the library lacks the forward handler, or this jaxlib does not
       accept it.
   """
-  if name in _declared:
-    raise ValueError(f"There is an op {name!r} already.")
-  parsed = Signature.parse(signature)
-  if not 0 <= residuals < len(parsed.results):
-    raise ValueError(
-        f"{name}: {residuals} residuals leave no result of {signature!r}."
-    )
-  names = _operand_names(name, parsed, operands, reference)
-  unknown = set(parameters) - set(names)
-  if isinstance(dtypes, Mapping):
-    unknown |= dtypes.keys() - set(names)
-  if unknown:
-    raise ValueError(f"{name}: no operand is named {sorted(unknown)}.")
+  key = library.prefix + name
+  if key in _declared:
+    raise ValueError(f"There is an op {key!r} already.")
   schema = attribute_types.schema(name, attributes)
-  forward = library.register(name + "_fwd")
-  backward = library.register(name + "_bwd", required=False)
+  dimensions = [n for n, a in schema.items() if a.is_dimension]
+  parsed = Signature.parse(signature, dimensions)
+  slots = _operand_names(name, parsed, operands, reference)
+  visible, kept = _result_names(name, parsed, outputs, residuals, slots)
+  checking.check_names(name, slots, visible, kept, schema)
+  for what in (parameters, dtypes, weights or {}, row_sums):
+    named = what if what is not dtypes or isinstance(what, Mapping) else ()
+    unknown = set(named) - set(slots)
+    if unknown:
+      raise ValueError(f"{name}: no operand is named {sorted(unknown)}.")
+  cotangents = ["d" + n for n in visible]
+  known = (*slots, *dict.fromkeys((*kept, *visible)))
   declaration = Declaration(
       name=name,
       library=library,
       signature=parsed,
-      operands=names,
-      dtypes=tuple(_allowed(dtypes, operand) for operand in names),
+      slots=slots,
+      operands=slots,
+      dtypes=tuple(_allowed(dtypes, operand) for operand in slots),
       parameters=frozenset(parameters),
-      results=results or (lambda x, *_, **__: (x.dtype,) * len(parsed.results)),
-      residuals=residuals,
+      outputs=visible,
+      residuals=kept,
       attributes=schema,
-      reference=reference,
-      forward_platforms=forward,
-      backward_platforms=backward,
-      workspace=workspace,
+      results=results,
+      reference=rules.Rule(reference, slots) if reference else None,
+      jvp=rules.Rule.of(
+          name, "jvp", jvp, [*known, *(n + "_dot" for n in slots)]
+      ),
+      transpose=rules.Rule.of(name, "transpose", transpose, cotangents),
+      backward=rules.Rule.of(
+          name, "backward", backward, [*slots, *kept, *cotangents]
+      ),
+      weights=dict(weights or {}),
+      row_sums=tuple(row_sums),
+      use_handler=use_handler,
+      forward_platforms=library.register(key + "_fwd"),
+      backward_platforms=library.register(key + "_bwd", required=False),
   )
-  _declared[name] = Op(declaration)
-  return _declared[name]
+  checking.check(declaration)
+  _declared[key] = Op(declaration)
+  return _declared[key]
 
 
-def find(name: str) -> "Op | None":
-  """Returns the op that was declared with this name."""
-  return _declared.get(name)
-
-
-def _is_allowed(dtype, allowed):
-  # Without x64, jax makes an array of 32 bits of one of 64.
-  wide = isinstance(dtype, np.dtype) and dtype.kind in "iufc" and dtype.isnative
-  return dtype in allowed or (
-      wide and jax.dtypes.canonicalize_dtype(dtype) in allowed
-  )
+def find(name: Any) -> Op | None:
+  """Returns the op of this name (with the prefix) or forward primitive."""
+  if isinstance(name, str):
+    return _declared.get(name)
+  return next((x for x in _declared.values() if x.primitive is name), None)
 
 
 def _operand_names(name, signature, operands, reference):
   count = len(signature.operands)
   if operands is None and reference is not None:
-    operands = [
-        parameter.name
-        for parameter in inspect.signature(reference).parameters.values()
-        if parameter.kind
-        in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ][:count]
+    operands = rules.positional(reference)
   if operands is None:
     operands = [f"operand {index}" for index in range(count)]
   if len(operands) != count:
@@ -147,60 +170,29 @@ def _operand_names(name, signature, operands, reference):
   return tuple(operands)
 
 
+def _result_names(name, signature, outputs, residuals, operands):
+  """Returns the names of visible results and of residuals."""
+  count = len(signature.results)
+  if isinstance(residuals, int):
+    residuals = [f"residual{index}" for index in range(residuals)]
+  hidden = [n for n in residuals if n not in (outputs or ())]
+  visible = count - len(hidden)
+  if visible < 1:
+    raise ValueError(
+        f"{name}: {len(hidden)} residuals leave no result of {signature}."
+    )
+  if outputs is None:
+    base = "result" if any(n[:1] == "y" for n in operands) else "y"
+    outputs = [f"{base}{i}" for i in range(visible)] if visible > 1 else [base]
+  if len(outputs) != visible:
+    raise ValueError(
+        f"{name}: {signature} has {count} results, but named are"
+        f" {[*outputs, *hidden]}."
+    )
+  return tuple(outputs), tuple(residuals)
+
+
 def _allowed(dtypes, operand):
   if isinstance(dtypes, Mapping):
     dtypes = dtypes.get(operand)
   return None if dtypes is None else frozenset(map(jnp.dtype, dtypes))
-
-
-class Op:
-  """A declared op; call it like a function of jax.numpy."""
-
-  def __init__(self, declaration: Declaration):
-    self.declaration = declaration
-    self._forward = primitives.Primitives(declaration).forward
-
-  def __repr__(self) -> str:
-    return f"<op {self.declaration.name}: {self.declaration.signature}>"
-
-  @property
-  def targets(self) -> tuple[str, ...]:
-    """The FFI targets, to be allowed when an exported program is checked."""
-    op_ = self.declaration
-    backward = (op_.backward_target,) if op_.backward_platforms else ()
-    return (op_.forward_target, *backward)
-
-  def __call__(self, *operands: Any, **attributes: Any) -> Any:
-    op_ = self.declaration
-    arrays = self._arrays(operands)
-    values = attribute_types.convert(op_.name, op_.attributes, attributes)
-
-    results = self._forward(*arrays, **values)
-    results = tuple(op_.split_results(results)[0])
-    return results[0] if len(results) == 1 else results
-
-  def _arrays(self, operands):
-    op_ = self.declaration
-    if len(operands) != len(op_.operands):
-      raise TypeError(
-          f"{op_.name} takes {len(op_.operands)} operands"
-          f" ({', '.join(op_.operands)}), got {len(operands)}."
-      )
-    for name, x, core, allowed in zip(
-        op_.operands, operands, op_.signature.operands, op_.dtypes
-    ):
-      # A Python number is an array where only a scalar is asked for.
-      accepted = _ARRAYS if core else (*_ARRAYS, numbers.Number)
-      if not isinstance(x, accepted):
-        raise TypeError(f"{op_.name}: {name} must be an array, got {x!r}.")
-      dtype = x.dtype if isinstance(x, _ARRAYS) else jnp.result_type(x)
-      if allowed is not None and not _is_allowed(dtype, allowed):
-        names = " or ".join(sorted(d.name for d in allowed))
-        raise TypeError(
-            f"{op_.name}: {name} must have dtype {names}, got {dtype}."
-        )
-    arrays = list(map(jnp.asarray, operands))
-    op_.signature.check(
-        op_.name, op_.operands, [x.shape for x in arrays], op_.parameters
-    )
-    return arrays

@@ -2,14 +2,17 @@
 """The three primitives of an op: forward, tangent and backward.
 
 forward   operands -> results; the forward handler.
-tangent   operands, residuals, tangents -> tangents of the visible results;
-          linear in the tangents, computed by jax.jvp of the reference. It
-          exists for its transpose, which is
-backward  operands, residuals, cotangents -> cotangents of the operands; the
-          backward handler, or jax.vjp of the reference.
+tangent   kept operands and results, tangents -> tangents of the visible
+          results; linear in the tangents. It exists for its transpose, which is
+backward  kept operands, residuals, cotangents -> cotangents of the operands;
+          the backward handler.
 
-Residuals are functions of the operands, so derivatives of any order that go
-through the operands alone are complete: residuals have no tangents.
+derivatives.py says what the last two stand for. An op with `transpose=` is its
+own tangent primitive. Operands that are left out are not passed to any.
+
+Residuals that callers do not see have no tangents: they are functions of the
+operands, so derivatives of any order that go through the operands alone are
+complete.
 """
 
 from collections.abc import Callable
@@ -22,13 +25,18 @@ from jax.interpreters import batching
 from jax.interpreters import xla
 import jax.numpy as jnp
 
+from jax_ffi_ops.kit import backward as backwards
+from jax_ffi_ops.kit import derivatives
 from jax_ffi_ops.kit import layout as layouts
 from jax_ffi_ops.kit import looping
 from jax_ffi_ops.kit import lowering
-from jax_ffi_ops.kit import rows
 from jax_ffi_ops.kit import sharding
-from jax_ffi_ops.kit import signature as signatures
+from jax_ffi_ops.kit.backward import BackwardCall
+from jax_ffi_ops.kit.calls import Call
+from jax_ffi_ops.kit.choice import backward_choice
+from jax_ffi_ops.kit.choice import forward_choice
 from jax_ffi_ops.kit.declaration import Declaration
+from jax_ffi_ops.kit.workspaces import workspaces
 
 
 class Primitives:
@@ -36,75 +44,85 @@ class Primitives:
 
   def __init__(self, op: Declaration):
     self.op = op
-    self._forward_p = _primitive(op.name, self._forward_avals)
+    self.forward_p = _primitive(op.name, self._forward_avals)
     self._tangent_p = _primitive(op.name + "_tangent", self._tangent_avals)
     self._backward_p = _primitive(op.name + "_bwd", self._backward_avals)
 
-    ad.primitive_jvps[self._forward_p] = self._forward_jvp
+    ad.primitive_jvps[self.forward_p] = self._forward_jvp
     ad.primitive_jvps[self._tangent_p] = self._tangent_jvp
     ad.primitive_transposes[self._tangent_p] = self._tangent_transpose
     ad.primitive_jvps[self._backward_p] = self._backward_jvp
-    batching.primitive_batchers[self._forward_p] = self._forward_batch
+    if op.transpose is not None:
+      ad.primitive_transposes[self.forward_p] = self._forward_transpose
+    batching.primitive_batchers[self.forward_p] = self._forward_batch
     batching.primitive_batchers[self._tangent_p] = self._tangent_batch
     batching.primitive_batchers[self._backward_p] = self._backward_batch
 
     lowering.register(
-        self._forward_p,
+        self.forward_p,
         self._forward_layout,
-        lambda *operands, **params: op.call_reference(operands, params),
-        op.library,
-        op.forward_target,
-        op.forward_platforms,
+        lambda *operands, **params: self._call(params).reference(operands),
+        lowering.Handler(
+            op.library,
+            op.forward_target,
+            op.forward_platforms,
+            lambda platform, avals, **params: forward_choice(
+                platform, self._call(params), avals
+            ),
+        ),
     )
-    lowering.register(self._tangent_p, self._tangent_layout, self._push_forward)
+    lowering.register(self._tangent_p, self._tangent_layout, self._jvp)
     lowering.register(
         self._backward_p,
         self._backward_layout,
-        functools.partial(rows.backward_by_reference, op),
-        op.library,
-        op.backward_target,
-        op.backward_platforms,
-        op.workspace,
+        self._backward_function,
+        lowering.Handler(
+            op.library,
+            op.backward_target,
+            op.backward_platforms,
+            lambda platform, avals, **params: backward_choice(
+                platform, self._backward_call(avals, **params)
+            ),
+            lambda avals, **params: workspaces(
+                self._backward_call(avals, **params)
+            ),
+        ),
     )
+
+  def _call(self, params) -> Call:
+    return Call.of(self.op, params)
 
   def forward(self, *operands: jax.Array, **params) -> list[jax.Array]:
     """Returns all results, the residuals too."""
-    return _bind(self._forward_p, operands, params)
+    return _bind(self.forward_p, operands, params)
 
   def _forward_layout(self, operands, **params):
-    del params
-    return layouts.forward_layout(self.op, [x.shape for x in operands])
+    return layouts.forward_layout(self._call(params), operands)
 
   def _forward_avals(self, *operands, **params):
-    shapes = [x.shape for x in operands]
-    signature = self.op.signature
-    loops = signatures.broadcast(signature.loops(shapes))
-    cores = signature.core_shapes(signature.results, shapes)
     return _avals(
-        [(*loops, *core) for core in cores],
-        self.op.result_dtypes(operands, params),
+        self._call(params).results(operands),
         operands,
-        self._forward_layout(operands),
+        self._forward_layout(operands, **params),
     )
 
   def _forward_jvp(self, operands, tangents, **params):
+    call = self._call(params)
+    op = call.op
     results = self.forward(*operands, **params)
-    _, residuals = self.op.split_results(results)
-    active = tuple(
-        type(t) is not ad.Zero and self.op.is_differentiable(x.dtype)
-        for t, x in zip(tangents, operands)
-    )
     outputs = [None] * len(results)
+    moving = [op.is_differentiable(x.dtype) for x in operands]
+    active = [
+        type(t) is not ad.Zero and m for t, m in zip(tangents, moving)
+    ]
     if any(active):
-      chosen = [t for t, a in zip(tangents, active) if a]
-      computed = _bind(
-          self._tangent_p,
-          [*operands, *residuals, *chosen],
-          dict(params, active=active),
-      )
-      indices = self.op.differentiable_results(
-          range(len(results)), operands, params
-      )
+      indices = call.differentiable_results(operands)
+      if op.transpose is not None:
+        computed = self.forward(*map(ad.instantiate_zeros, tangents), **params)
+      else:
+        # Where operands are dropped, tangents say what shape these have.
+        active = active if op.keeps_operands else moving
+        computed = self._bind_tangent(operands, results, tangents, active, params)
       for index, output in zip(indices, computed, strict=True):
         outputs[index] = output
     return results, [
@@ -112,85 +130,146 @@ class Primitives:
         for result, t in zip(results, outputs)
     ]
 
-  def _forward_batch(self, operands, axes, **params):
-    ranks = [
-        x.ndim - len(core) - (axis is not None)
-        for x, core, axis in zip(operands, self.op.signature.operands, axes)
+  def _bind_tangent(self, operands, results, tangents, active, params):
+    op = self._call(params).op
+    params = dict(params, active=tuple(active))
+    arrays = dict(zip((*op.operands, *op.result_names), (*operands, *results)))
+    chosen = [
+        ad.instantiate_zeros(t) for t, a in zip(tangents, active) if a
     ]
-    batched = looping.add_batch_dimension(operands, axes, ranks)
+    kept = [arrays[name] for name in _kept_for_jvp(op, active)]
+    return _bind(self._tangent_p, [*kept, *chosen], params)
+
+  def _forward_transpose(self, cotangents, *operands, **params):
+    avals = [ad_aval(x) for x in operands]
+    gradients = self._gradients(params, avals, {}, cotangents)
+    return [
+        g if ad.is_undefined_primal(x) else None
+        for g, x in zip(gradients, operands)
+    ]
+
+  def _forward_batch(self, operands, axes, **params):
+    call = self._call(params)
+    op = call.op
+    avals = [_without(x, axis) for x, axis in zip(operands, axes)]
+    dims = call.dimensions(dict(zip(op.operands, avals)))
+    starred = [op.axes[name][1] for name in op.operands]
+    # What is last in all operands stays there, and nothing is transposed.
+    if op.signature.starred and all(
+        axis is None or (star and axis == x.ndim - 1)
+        for x, axis, star in zip(operands, axes, starred)
+    ):
+      batched = [
+          looping.add_trailing(x, axis, parts, dims) if star else x
+          for x, axis, parts, star in zip(operands, axes, dims.arrays, starred)
+      ]
+      trailing = params["trailing_rank"] + 1
+      results = self.forward(*batched, **dict(params, trailing_rank=trailing))
+      return results, [x.ndim - 1 for x in results]
+    batched = [
+        looping.add_leading(x, axis, parts, dims, star)
+        for x, axis, parts, star in zip(operands, axes, dims.arrays, starred)
+    ]
     results = self.forward(*batched, **params)
     return results, [0] * len(results)
 
-  def _split(self, operands, active):
-    """Returns the operands, residuals and tangents of a tangent call."""
-    count = len(self.op.signature.operands)
+  def _split(self, operands, active, params):
+    """Returns all operands (or avals), what is kept, and tangents, by name."""
+    op = self._call(params).op
     first = len(operands) - sum(active)
-    return operands[:count], operands[count:first], operands[first:]
+    names = [name for name, a in zip(op.operands, active) if a]
+    tangents = dict(zip(names, operands[first:], strict=True))
+    kept = dict(
+        zip(_kept_for_jvp(op, active), operands[:first], strict=True)
+    )
+    primals = [
+        kept[name] if name in kept else ad_aval(tangents[name])
+        for name in op.operands
+    ]
+    return primals, kept, tangents
 
   def _tangent_layout(self, operands, *, active, **params):
-    return layouts.tangent_layout(self.op, operands, active, params)
+    primals, kept, tangents = self._split(operands, active, params)
+    call = self._call(params)
+    return layouts.tangent_layout(call, primals, tuple(kept), tuple(tangents))
 
   def _tangent_avals(self, *operands, active, **params):
-    primals, _, _ = self._split(operands, active)
-    results = self._forward_avals(*primals, **params)
-    return self.op.differentiable_results(results, primals, params)
+    primals, _, _ = self._split(operands, active, params)
+    call = self._call(params)
+    results = call.results(primals)
+    return _avals(
+        [results[index] for index in call.differentiable_results(primals)],
+        operands,
+        self._tangent_layout(operands, active=active, **params),
+    )
 
-  def _push_forward(self, *operands, active, **params):
-    primals, _, tangents = self._split(operands, active)
-
-    def of_active(*chosen):
-      chosen = iter(chosen)
-      mixed = [next(chosen) if a else x for a, x in zip(active, primals)]
-      return rows.reference(self.op, mixed, params)
-
-    chosen = [x for a, x in zip(active, primals) if a]
-    return jax.jvp(of_active, chosen, list(tangents))[1]
+  def _jvp(self, *operands, active, by_reference=False, **params):
+    split = self._split(operands, active, params)
+    return derivatives.jvp(self._call(params), *split, by_reference)
 
   def _tangent_jvp(self, operands, tangents, **params):
     results = _bind(self._tangent_p, operands, params)
-    function = functools.partial(self._push_forward, **params)
+    rule = self.op.jvp
+    by_reference = rule is not None and self.op.hidden.intersection(rule.names)
+    function = functools.partial(
+        self._jvp, by_reference=bool(by_reference), **params
+    )
     return results, _tangents(function, operands, tangents)
 
   def _tangent_batch(self, operands, axes, **params):
-    function = functools.partial(self._push_forward, **params)
+    function = functools.partial(self._jvp, **params)
     results = jax.vmap(function, axes)(*operands)
     return results, [0] * len(results)
 
   def _tangent_transpose(self, cotangents, *operands, active, **params):
-    primals, residuals, tangents = self._split(operands, active)
-
-    def backward(*operands, batch_rank):
-      return _bind(
-          self._backward_p, operands, dict(params, batch_rank=batch_rank)
-      )
-
-    cotangents = [ad.instantiate_zeros(c) for c in cotangents]
-    gradients = [None] * len(primals)
-    computed = rows.pull_back(self.op, backward, primals, residuals, cotangents)
-    for index, g in zip(self.op.differentiable(primals), computed):
-      gradients[index] = sharding.like(g, primals[index])
+    primals, kept, tangents = self._split(operands, active, params)
+    op = self._call(params).op
+    own = {name: kept[name] for name in op.kept}
+    gradients = self._gradients(params, primals, own, cotangents)
     chosen = [g for g, a in zip(gradients, active) if a]
-    return [None] * (len(primals) + len(residuals)) + [
+    return [None] * len(kept) + [
         g if ad.is_undefined_primal(t) else None
-        for g, t in zip(chosen, tangents)
+        for g, t in zip(chosen, tangents.values())
     ]
 
-  def _backward_layout(self, operands, *, batch_rank, **params):
-    call = rows.BackwardCall.of(self.op, operands, params, batch_rank)
-    return layouts.backward_layout(call, [x.shape for x in operands])
+  def _gradients(self, params, operands, kept, cotangents):
+    """Returns the cotangents of all operands, None of those without any."""
 
-  def _backward_avals(self, *operands, batch_rank, **params):
-    call = rows.BackwardCall.of(self.op, operands, params, batch_rank)
+    def backward(*arrays, batch_rank, info):
+      own = dict(params, batch_rank=batch_rank, info=info)
+      return _bind(self._backward_p, arrays, own)
+
+    call = self._call(params)
+    cotangents = [ad.instantiate_zeros(c) for c in cotangents]
+    found = backwards.vjp(call, backward, operands, kept, cotangents)
+    return [
+        sharding.like(found[name], ad_aval(x)) if name in found else None
+        for name, x in zip(call.op.operands, operands)
+    ]
+
+  def _backward_call(self, operands, *, batch_rank, info, **params):
+    return BackwardCall.of(self._call(params), operands, batch_rank, info)
+
+  def _backward_layout(self, operands, **params):
+    return layouts.backward_layout(self._backward_call(operands, **params))
+
+  def _backward_avals(self, *operands, **params):
+    backward = self._backward_call(operands, **params)
     return _avals(
-        call.result_shapes(),
-        [operands[index].dtype for index in call.results],
+        list(backward.gradients.values()),
         operands,
-        layouts.backward_layout(call, [x.shape for x in operands]),
+        layouts.backward_layout(backward),
+    )
+
+  def _backward_function(self, *operands, higher=False, **params):
+    own = {name: params[name] for name in ("batch_rank", "info")}
+    return derivatives.backward(
+        self._call(params), *operands, higher=higher, **own
     )
 
   def _backward_jvp(self, operands, tangents, **params):
     results = _bind(self._backward_p, operands, params)
-    function = functools.partial(rows.backward_by_reference, self.op, **params)
+    function = functools.partial(self._backward_function, higher=True, **params)
     return results, _tangents(function, operands, tangents)
 
   def _backward_batch(self, operands, axes, *, batch_rank, **params):
@@ -202,6 +281,27 @@ class Primitives:
         self._backward_p, batched, dict(params, batch_rank=batch_rank + 1)
     )
     return results, [0] * len(results)
+
+
+def _kept_for_jvp(op, active):
+  """Returns the names of what a tangent call has beside tangents."""
+  dropped = {
+      name
+      for name, a in zip(op.operands, active)
+      if a and name not in op.kept_for_jvp
+  }
+  operands = [name for name in op.operands if name not in dropped]
+  return [*operands, *(n for n in op.kept_for_jvp if n not in op.operands)]
+
+
+def ad_aval(x):
+  """Returns the type of an operand of a transpose rule."""
+  return x.aval if ad.is_undefined_primal(x) else jax.typeof(x)
+
+
+def _without(x, axis):
+  shape = x.shape if axis is None else (*x.shape[:axis], *x.shape[axis + 1 :])
+  return jax.ShapeDtypeStruct(shape, x.dtype)
 
 
 def _primitive(name, avals):
@@ -216,18 +316,18 @@ def _bind(primitive, operands, params):
   return primitive.bind(*sharding.vary_alike(operands), **params)
 
 
-def _avals(shapes, dtypes, operands, layout):
+def _avals(results, operands, layout):
   """Returns the types of results; all operands vary over the same axes."""
   split = sharding.explicit_split(layout, operands)
   mesh = sharding.explicit_mesh(operands) or operands[0].sharding.mesh
   return [
       operands[0].update(
-          shape=shape,
+          shape=parts.shape,
           dtype=jnp.dtype(dtype),
           weak_type=False,
           sharding=jax.sharding.NamedSharding(mesh, layouts.spec(axes, split)),
       )
-      for shape, dtype, axes in zip(shapes, dtypes, layout.results, strict=True)
+      for (parts, dtype), axes in zip(results, layout.results, strict=True)
   ]
 
 

@@ -122,9 +122,9 @@ def explicit_axes(mesh: Any) -> frozenset[str]:
   )
 
 
-def like(x: jax.Array, other: jax.Array) -> jax.Array:
-  """Returns `x` split as the type of `other` says, if it says so at all."""
-  wanted = jax.typeof(other).sharding
+def like(x: jax.Array, aval: Any) -> jax.Array:
+  """Returns `x` split as a type says, if it says so at all."""
+  wanted = aval.sharding
   if not explicit_axes(wanted.mesh) or jax.typeof(x).sharding == wanted:
     return x
   return jax.sharding.reshard(x, wanted)

@@ -1,122 +1,102 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures of generalized ufuncs: "(m,n),(n)->(m)", as in NumPy.
+"""Signatures of generalized ufuncs: "(m,n),(n)?->(m)", nearly as in NumPy.
 
-The names are core dimensions, the trailing ones of an operand. Whatever leads
-is a loop dimension: the op is computed for each of its indices.
+The names are core dimensions, the last ones of an operand. Whatever leads is a
+loop dimension: the op is computed for each of its indices. Here "?" marks an
+operand that may be left out, and "*" says that loop dimensions may also trail:
+with "(n,*)->(n,*)" the core dimension may be any axis.
 """
 
 from collections.abc import Collection, Sequence
 import dataclasses
 import re
 
-Shape = tuple[int, ...]  # or symbolic dimensions, under jax.export
+_OPERANDS = r"\([^()]*\)\??(?:,\([^()]*\)\??)*"
+_RESULTS = r"\([^()]*\)(?:,\([^()]*\))*"
+_SIGNATURE = re.compile(rf"({_OPERANDS})->({_RESULTS})")
 
-_OPERANDS = r"\((?:[^()]*)\)(?:,\((?:[^()]*)\))*"
-_SIGNATURE = re.compile(rf"({_OPERANDS})->({_OPERANDS})")
+Core = tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
-  """The core dimensions of each operand and result."""
+  """The core dimensions of each operand and result.
 
-  operands: tuple[tuple[str, ...], ...]
-  results: tuple[tuple[str, ...], ...]
+  Attributes:
+    operands: see above.
+    results: see above.
+    optional: which operands may be left out.
+    starred: which operands have the trailing loops; all results do, if any.
+  """
+
+  operands: tuple[Core, ...]
+  results: tuple[Core, ...]
+  optional: frozenset[int] = frozenset()
+  starred: frozenset[int] = frozenset()
 
   @classmethod
-  def parse(cls, text: str) -> "Signature":
-    """Returns the signature that `text` says; ValueError if it says none."""
+  def parse(cls, text: str, attributes: Collection[str] = ()) -> "Signature":
+    """Returns the signature that `text` says; ValueError if it says none.
+
+    Args:
+      text: such as "(m,n),(n)->(m)".
+      attributes: names that results may have as dimensions.
+    """
     match = _SIGNATURE.fullmatch(text.replace(" ", ""))
     if match is None:
       raise ValueError(f"{text!r} is not a signature like '(m,n),(n)->(m)'.")
-    operands, results = map(_parse_operands, match.groups())
-    known = {name for dims in operands for name in dims}
-    for name in (name for dims in results for name in dims):
-      if name not in known:
+    operands, results = map(_parse_side, match.groups())
+    given = {d for core, _, optional in operands if not optional for d in core}
+    for name in (name for core, _, _ in results for name in core):
+      if name not in given.union(attributes):
         raise ValueError(
-            f"The result dimension {name!r} of {text!r} is no operand's."
+            f"The result dimension {name!r} of {text!r} is no operand's that"
+            " all calls have, and no attribute of the type np.int64."
         )
-    return cls(operands, results)
-
-  def __str__(self) -> str:
-    return "->".join(
-        ",".join(f"({','.join(dims)})" for dims in side)
-        for side in (self.operands, self.results)
+    starred = frozenset(i for i, x in enumerate(operands) if x[1])
+    if any(x[1] != bool(starred) for x in results):
+      raise ValueError(f"{text!r} must have '*' in all results or nowhere.")
+    if starred and not any(operands[i][0] for i in starred):
+      raise ValueError(f"{text!r} has no core dimension before a '*'.")
+    return cls(
+        tuple(core for core, _, _ in operands),
+        tuple(core for core, _, _ in results),
+        frozenset(i for i, x in enumerate(operands) if x[2]),
+        starred,
     )
 
-  def core_sizes(self, shapes: Sequence[Shape]) -> dict[str, int]:
-    """Returns the sizes of the core dimensions; operands are checked before."""
-    sizes = {}
-    for dims, shape in zip(self.operands, shapes, strict=True):
-      sizes.update(zip(dims, shape[len(shape) - len(dims) :], strict=True))
-    return sizes
+  def __str__(self) -> str:
+    operands = (
+        _write(core, i in self.starred) + "?" * (i in self.optional)
+        for i, core in enumerate(self.operands)
+    )
+    results = (_write(core, bool(self.starred)) for core in self.results)
+    return f"{','.join(operands)}->{','.join(results)}"
 
-  def core_shapes(
-      self, sides: Sequence[tuple[str, ...]], shapes: Sequence[Shape]
-  ) -> list[Shape]:
-    """Returns the core shapes of `sides`, given those of the operands."""
-    sizes = self.core_sizes(shapes)
-    return [tuple(sizes[name] for name in dims) for dims in sides]
-
-  def loops(self, shapes: Sequence[Shape]) -> list[Shape]:
-    """Returns the loop dimensions of each operand."""
-    return [
-        shape[: len(shape) - len(dims)]
-        for dims, shape in zip(self.operands, shapes, strict=True)
-    ]
-
-  def check(
-      self,
-      op: str,
-      names: Sequence[str],
-      shapes: Sequence[Shape],
-      parameters: Collection[str] = (),
-  ) -> None:
-    """Raises ValueError unless operands of these shapes can be called with.
-
-    All of them have the same loop dimensions, or none; `parameters` have none.
-    """
-    sizes = {}  # core dimension -> the operand that has it first, and its size
-    loops = None
-    for name, dims, shape in zip(names, self.operands, shapes, strict=True):
-
-      def require(holds, expected):
-        if not holds:
-          raise ValueError(
-              f"{op}: {name} must {expected}, got shape {shape}; the signature"
-              f" is {self}."
-          )
-
-      require(len(shape) >= len(dims), f"have {len(dims)} axes or more")
-      own = shape[: len(shape) - len(dims)]
-      require(not own or name not in parameters, "have no leading axes")
-      for dim, size in zip(dims, shape[len(own) :]):
-        first, expected = sizes.setdefault(dim, (name, size))
-        require(
-            size == expected, f"have size {expected} along {dim!r} as {first}"
-        )
-      if own:
-        first, expected = loops = loops or (name, own)
-        require(own == expected, f"have the leading axes {expected} of {first}")
+  def only(self, indices: Sequence[int]) -> "Signature":
+    """Returns the signature with these operands, none of them optional."""
+    return Signature(
+        tuple(self.operands[i] for i in indices),
+        self.results,
+        starred=frozenset(
+            new for new, i in enumerate(indices) if i in self.starred
+        ),
+    )
 
 
-def _parse_operands(text):
-  sides = tuple(
-      tuple(dims.split(",")) if dims else ()
-      for dims in re.findall(r"\(([^()]*)\)", text)
-  )
-  for name in (name for dims in sides for name in dims):
-    if not name.isidentifier():
-      raise ValueError(f"The dimension {name!r} in {text!r} is not a name.")
-  return sides
+def _write(core, starred):
+  return f"({','.join([*core, *'*' * starred])})"
 
 
-def broadcast(loops: Sequence[Shape]) -> Shape:
-  """Returns the loop dimensions in full, of operands that have all or none.
-
-  An operand has a dimension in full or as 1.
-  """
-  rank = max(map(len, loops))
-  full = [dims for dims in loops if len(dims) == rank]
-  return tuple(
-      next((size for size in sizes if size != 1), 1) for sizes in zip(*full)
-  )
+def _parse_side(text):
+  """Returns core dimensions, whether there is a "*", and whether a "?"."""
+  side = []
+  for dims, optional in re.findall(r"\(([^()]*)\)(\??)", text):
+    core = dims.split(",") if dims else []
+    starred = core[-1:] == ["*"]
+    core = tuple(core[: len(core) - starred])
+    for name in core:
+      if not name.isidentifier():
+        raise ValueError(f"The dimension {name!r} in {text!r} is not a name.")
+    side.append((core, starred, bool(optional)))
+  return side

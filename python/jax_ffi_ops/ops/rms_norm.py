@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Root mean square normalization."""
 
-import math
 import pathlib
 
 import jax
@@ -48,39 +47,27 @@ def _reference(x, scale=1.0, *, eps):
   return (wide * rstd * scale).astype(x.dtype), rstd
 
 
-def _result_dtypes(x, *_, **__):
-  return x.dtype, kit.accumulator(x.dtype)
-
-
-def _workspace(operands, results):
-  """Partial sums of the gradient of scale: as many as a GPU works on at once."""
-  x, scale, *_ = operands
-  dx, dscale = results
-  *groups, cols = dscale.shape
-  sums = jax.core.max_dim(math.prod(groups), 1)
-  rows = math.prod(dx.shape[:-1]) // sums
-  # A part of few rows costs more than it gains, and so do very wide ones.
-  most = jax.core.min_dim(192 // sums, 192 * 32768 // jax.core.max_dim(cols, 1))
-  parts = 1 + jax.core.min_dim(rows // 4, most)
-  dtype = np.promote_types(*map(kit.accumulator, (x.dtype, scale.dtype)))
-  return jax.ShapeDtypeStruct((*groups, parts, cols), dtype)
-
-
 _COMMON = dict(
-    library=kit.Library(pathlib.Path(__file__).with_name("librms_norm_ext.so")),
-    results=_result_dtypes,
-    residuals=1,
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("librms_norm_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    residuals=("rstd",),
     attributes={"eps": kit.Attribute(np.float64, minimum=0)},
     reference=_reference,
     dtypes=kit.FLOATING,
 )
 _scaled = kit.op(
-    "xla_ffi_ops_rms_norm",
+    "rms_norm",
     signature="(d),(d)->(d),()",
     parameters=("scale",),
-    workspace=_workspace,
+    weights={"scale": "x"},
+    row_sums=("scale",),
     **_COMMON,
 )
 _unscaled = kit.op(
-    "xla_ffi_ops_rms_norm_unscaled", signature="(d)->(d),()", **_COMMON
+    "rms_norm_unscaled",
+    signature="(d)->(d),()",
+    **(_COMMON | {"reference": lambda x, *, eps: _reference(x, 1.0, eps=eps)}),
 )
+rms_norm.ops = (_scaled, _unscaled)

@@ -3,7 +3,7 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_test")
 load("@rules_python//python:defs.bzl", "py_test")
-load("//xla_ffi_ops/private:options.bzl", "WARNINGS")
+load("//xla_ffi_ops:options.bzl", "WARNINGS")
 
 def kit_cc_test(name, deps = [], **kwargs):
     """A cc_test of the C++ kit on a fake runtime, whose source is `name`.cc."""

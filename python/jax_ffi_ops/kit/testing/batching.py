@@ -172,7 +172,9 @@ class BatchingTest(Base):
           self.fail_row(
               row, f"{name} was copied from {x.size} to {size} elements"
           )
-        if index != batched and source != "parameter":
+        # A weight is converted before the call, if it has another dtype.
+        converted = name in self.case.op.weights
+        if index != batched and source != "parameter" and not converted:
           self.fail_row(row, f"the call does not read {name}, but a {source}")
 
   def test_vmap_nested(self):

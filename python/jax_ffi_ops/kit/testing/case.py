@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops.kit.calls import Call
 from jax_ffi_ops.kit.declaration import Declaration
 from jax_ffi_ops.kit.declaration import plain
 from jax_ffi_ops.kit.op import find
@@ -55,7 +56,7 @@ class Case:
 
   Attributes:
     function: what `kit.op` returns, or a function around one call of it.
-    operands: what to call it with.
+    slots: what to call it with; None for an operand that is left out.
     attributes: further keyword arguments of the call.
     reference: the definition in plain jax.numpy, as for `kit.op`, but with the
       attributes bound and without residuals; by default that of the op. It is
@@ -64,18 +65,41 @@ class Case:
       `checks.tolerance`. For ops that cancel, or that do not accumulate in
       float32 at least.
     deterministic: whether two runs give the same bits.
+    trailing: how many of the loop dimensions are behind the core, if there are
+      so many; the op is called with that axis.
   """
 
   function: Callable[..., Any]
-  operands: Sequence[Operand]
+  slots: Sequence[Operand | None]
   attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   reference: Callable[..., Any] | None = None
   tolerance: float = 1.0
   deterministic: bool = True
+  trailing: int = 0
 
   def __call__(self, *operands: Any) -> tuple[jax.Array, ...]:
-    """Calls the op; returns a tuple also of a single result."""
-    return oracle.as_tuple(self.function(*operands, **self.attributes))
+    """Calls the op with the operands that are there; returns a tuple."""
+    attributes = dict(self.attributes)
+    if self.trailing:
+      attributes["axis"] = -1 - self._behind(
+          max(jnp.ndim(x) - len(o.core) for x, o in zip(operands, self.operands))
+      )
+    given = iter(operands)
+    slots = [None if x is None else next(given) for x in self.slots]
+    return oracle.as_tuple(self.function(*slots, **attributes))
+
+  @functools.cached_property
+  def operands(self) -> list[Operand]:
+    """The operands that are there."""
+    return [x for x in self.slots if x is not None]
+
+  def _behind(self, rank: int) -> int:
+    """Returns how many of `rank` loop dimensions are behind the core."""
+    return min(self.trailing, rank)
+
+  def shape(self, loops: Sequence[int], core: Sequence[int]) -> tuple[int, ...]:
+    first = len(loops) - self._behind(len(loops))
+    return (*loops[:first], *core, *loops[first:])
 
   @functools.cached_property
   def _call(self) -> tuple[Declaration, Mapping[str, Any]]:
@@ -103,15 +127,16 @@ class Case:
     op, attributes = self._call
     ranks = [len(x.core) for x in self.operands]
     if self.reference is not None:
-      return oracle.Oracle(self.reference, ranks)
+      return oracle.Oracle(self.reference, ranks, self.trailing)
     if op.reference is None:
       raise ValueError(f"{op.name} has no reference: give one to the Case.")
 
     def visible(*operands):
-      results = oracle.as_tuple(op.reference(*operands, **plain(attributes)))
+      named = dict(zip(op.operands, operands, strict=True))
+      results = op.reference(named, plain(attributes))
       return tuple(op.split_results(results)[0])
 
-    return oracle.Oracle(visible, ranks)
+    return oracle.Oracle(visible, ranks, self.trailing)
 
   @property
   def is_wide(self) -> bool:
@@ -123,7 +148,9 @@ class Case:
   def parameters(self) -> frozenset[int]:
     """The operands that calls give without loop dimensions."""
     names = self.op.operands
-    return frozenset(map(names.index, self.op.parameters))
+    return frozenset(
+        i for i, name in enumerate(names) if name in self.op.parameters
+    )
 
   @property
   def differentiable(self) -> list[int]:
@@ -147,7 +174,7 @@ class Case:
     """Returns operands; parameters and `shared` have no loop dimensions."""
     shared = shared | self.parameters
     return [
-        x.array(seed + i, x.core if i in shared else (*loops, *x.core))
+        x.array(seed + i, x.core if i in shared else self.shape(loops, x.core))
         for i, x in enumerate(self.operands)
     ]
 
@@ -160,6 +187,12 @@ class Case:
   def avals(self, operands: Sequence[Any]) -> list[jax.ShapeDtypeStruct]:
     """Returns the shapes and dtypes that results have by definition."""
     return list(jax.eval_shape(self.oracle.function, *operands))
+
+  @functools.cached_property
+  def result_cores(self) -> list[jax.ShapeDtypeStruct]:
+    """The results of a call without loop dimensions."""
+    with jax.enable_x64(self.is_wide):
+      return self.avals(self.arrays(()))
 
   def cotangents(self, operands: Sequence[Any], seed: int = 7):
     """Returns cotangents of the results that have any."""
@@ -180,9 +213,10 @@ class Case:
 def _calls(jaxpr):
   """Yields the ops that a jaxpr calls, with their attributes."""
   for equation in jaxpr.eqns:
-    op = find(equation.primitive.name)
+    op = find(equation.primitive)
     if op is not None:
-      yield op.declaration, equation.params
+      call = Call.of(op.declaration, equation.params)
+      yield call.op, call.attributes
     for inner in jax.tree.leaves(list(equation.params.values())):
       if hasattr(inner, "jaxpr"):
         yield from _calls(inner.jaxpr)

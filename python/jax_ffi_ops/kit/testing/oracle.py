@@ -18,20 +18,26 @@ def as_tuple(results: Any) -> tuple[Any, ...]:
 class Oracle:
   """A reference, mapped over loop dimensions by jax.vmap and nothing else."""
 
-  def __init__(self, reference: Callable[..., Any], core_ranks: Sequence[int]):
+  def __init__(
+      self,
+      reference: Callable[..., Any],
+      core_ranks: Sequence[int],
+      trailing: int = 0,
+  ):
     self._reference = reference
     self._core_ranks = core_ranks
+    self._trailing = trailing
     self._programs = {}
 
   def function(self, *operands: Any) -> tuple[jax.Array, ...]:
     """Calls the reference; all results, as a tuple."""
-    has_loops = [
-        jnp.ndim(x) > rank for x, rank in zip(operands, self._core_ranks)
-    ]
-    if not any(has_loops):
+    loops = [jnp.ndim(x) - rank for x, rank in zip(operands, self._core_ranks)]
+    if not any(loops):
       return as_tuple(self._reference(*operands))
-    axes = [0 if has else None for has in has_loops]
-    return jax.vmap(self.function, axes)(*operands)
+    # The leading ones are first, and outermost.
+    axis = 0 if max(loops) > self._trailing else -1
+    axes = [axis if rank else None for rank in loops]
+    return jax.vmap(self.function, axes, axis)(*operands)
 
   def __call__(self, transform: Callable[..., Any], *args: Any) -> list:
     """Returns the arrays of `transform(function)(*args)`, in high precision."""

@@ -86,15 +86,18 @@ class PartitioningTest(CommunicationBase):
     row = f"vjp and {row}"
     cotangents = self.case.cotangents(arrays)
     with mesh():
-      placed = placement.place_results(cotangents)
+      specs = placement.cotangent_specs(self.case)
+      placed = placement.place(cotangents, specs)
       program = Program(transforms.pull_back(function), operands, placed)
       actual = program(operands, placed)
     self.compare_pull_back(row, actual, arrays, cotangents)
     self.check_sums(row, program, placement)
 
   def _check_result_shardings(self, row, results, arrays, placement):
-    wanted = NamedSharding(placement.mesh(), P(*placement.loops))
-    for label, x in zip(self.result_labels(arrays), results):
+    for label, x, spec in zip(
+        self.result_labels(arrays), results, placement.result_specs(self.case)
+    ):
+      wanted = NamedSharding(placement.mesh(), spec)
       if not x.sharding.is_equivalent_to(wanted, x.ndim):
         self.fail_row(row, f"{label.name} is split {x.sharding}, not {wanted}")
 
@@ -113,11 +116,11 @@ class PartitioningTest(CommunicationBase):
 
     def function(*operands):
       reshaped = [
-          x if i in self.case.parameters else x.reshape(2, 24, *x.shape[2:])
+          x if i in self.case.parameters else x.reshape(2, 4, *x.shape[1:])
           for i, x in enumerate(operands)
       ]
       return tuple(
-          x.reshape(*LOOPS, *x.shape[2:]) for x in self.case(*reshaped)
+          x.reshape(LOOPS[0], *x.shape[2:]) for x in self.case(*reshaped)
       )
 
     row = f"jit, reshaped operands, {placement}"
@@ -132,11 +135,11 @@ class PartitioningTest(CommunicationBase):
     with jax.set_mesh(placements.GRID.mesh()):
       self.check_same(
           "jit and jax.set_mesh with a constraint",
-          self._constrained(P("a", "b")),
+          self._constrained("a", "b"),
       )
 
   def test_partitioned_unevenly(self):
-    split = self._constrained(P(None, "a"))
+    split = self._constrained(None, "a")
 
     def function(*operands):
       # jax 0.9.2 can neither take nor return uneven shards.
@@ -146,16 +149,16 @@ class PartitioningTest(CommunicationBase):
     with jax.set_mesh(placements.LINE.mesh()):
       self.check_same("jit with 6 rows on 4 devices", function)
 
-  def _constrained(self, spec):
+  def _constrained(self, *loops):
+    def constrain(index, x):
+      if index in self.case.parameters:
+        return x
+      core = (None,) * len(self.case.operands[index].core)
+      spec = P(*self.case.shape(loops, core))
+      return jax.lax.with_sharding_constraint(x, spec)
+
     def function(*operands):
-      return self.case(
-          *(
-              x
-              if i in self.case.parameters
-              else jax.lax.with_sharding_constraint(x, spec)
-              for i, x in enumerate(operands)
-          )
-      )
+      return self.case(*map(constrain, range(len(operands)), operands))
 
     return function
 

@@ -63,15 +63,28 @@ class Placement:
     return tuple(
         P()
         if self.only_first and index
-        else self._spec(x.core, index not in without_loops)
+        else self._spec(case, x.core, index not in without_loops)
         for index, x in enumerate(case.operands)
     )
 
-  def _spec(self, core: Sequence[int], has_loops: bool) -> P:
-    entries = [*(self.loops if has_loops else ()), *(None,) * len(core)]
+  def _spec(self, case: Case, core: Sequence[int], has_loops: bool) -> P:
+    cores = [None] * len(core)
     if self.core and core and core[-1] % dict(self.mesh_axes)[self.core] == 0:
-      entries[-1] = self.core
-    return P(*entries)
+      cores[-1] = self.core
+    return P(*case.shape(self.loops if has_loops else (), cores))
+
+  def result_specs(self, case: Case) -> tuple[P, ...]:
+    """Returns how the results are split."""
+    cores = [(None,) * x.ndim for x in case.result_cores]
+    return tuple(P(*case.shape(self.loops, core)) for core in cores)
+
+  def cotangent_specs(self, case: Case) -> list[P]:
+    """Returns how the cotangents are split."""
+    return [
+        spec
+        for spec, x in zip(self.result_specs(case), case.result_cores)
+        if case.op.is_differentiable(x.dtype)
+    ]
 
   def place(self, arrays: Sequence, specs: Sequence[P]) -> list[jax.Array]:
     mesh = self.mesh()
@@ -79,9 +92,6 @@ class Placement:
         jax.device_put(x, NamedSharding(mesh, spec))
         for x, spec in zip(arrays, specs, strict=True)
     ]
-
-  def place_results(self, arrays: Sequence) -> list[jax.Array]:
-    return self.place(arrays, [P(*self.loops)] * len(arrays))
 
 
 _A = (("a", 4),)

@@ -5,7 +5,6 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import PartitionSpec as P
 
 from jax_ffi_ops.kit.testing import placements
 from jax_ffi_ops.kit.testing import transforms
@@ -56,7 +55,7 @@ class ShardMapTest(CommunicationBase):
         self.case,
         mesh=placement.mesh(),
         in_specs=placement.specs(self.case),
-        out_specs=P(*placement.loops),
+        out_specs=placement.result_specs(self.case),
         **kwargs,
     )
 
@@ -90,11 +89,12 @@ class ShardMapTest(CommunicationBase):
       return results, gradients
 
     specs = placement.specs(self.case)
-    split = P(*placement.loops)
+    results = placement.result_specs(self.case)
+    cotangents = placement.cotangent_specs(self.case)
     return jax.shard_map(
         inside,
         mesh=placement.mesh(),
-        in_specs=(list(specs), split),
-        out_specs=(split, [specs[i] for i in moving]),
+        in_specs=(list(specs), cotangents),
+        out_specs=(results, [specs[i] for i in moving]),
         check_vma=check_vma,
     )

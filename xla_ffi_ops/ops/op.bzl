@@ -4,7 +4,7 @@
 load("@rules_cc//cc:defs.bzl", "cc_library")
 load("@rules_python//python:defs.bzl", "py_library")
 load("//xla_ffi_ops:defs.bzl", "cuda_library", "xla_ffi_extension", "xla_ffi_kernel", "xla_ffi_library")
-load(":options.bzl", "WARNINGS")
+load("//xla_ffi_ops:options.bzl", "WARNINGS")
 
 _PASSES = ["fwd", "bwd"]
 
@@ -46,34 +46,34 @@ def native_op(name):
         deps = [":kernel"],
     )
 
-def python_ops(names, handlers = {}):
+def python_ops(name, ops, handlers = {}):
     """A py_library and a shared object for each op of python/jax_ffi_ops/ops.
 
     Args:
-      names: of the ops; the source is `name`.py, the handlers are those of
-        //xla_ffi_ops/ops/`name`.
+      name: of the py_library of all of them.
+      ops: their names; the source is <op>.py, the handlers are those of //xla_ffi_ops/ops/<op>.
       handlers: op to its handlers, where they are not just a forward and a backward pass.
     """
-    for name in names:
+    for op in ops:
         xla_ffi_extension(
-            name = name + "_ext",
+            name = op + "_ext",
             cuda = True,
             handlers = [
-                "xla_ffi_ops_{}_{}".format(name, handler)
-                for handler in handlers.get(name, _PASSES)
+                "xla_ffi_ops_{}_{}".format(op, handler)
+                for handler in handlers.get(op, _PASSES)
             ],
-            deps = ["//xla_ffi_ops/ops/" + name],
+            deps = ["//xla_ffi_ops/ops/" + op],
         )
         py_library(
-            name = name,
-            srcs = [name + ".py"],
-            data = [name + "_ext"],
+            name = op,
+            srcs = [op + ".py"],
+            data = [op + "_ext"],
             imports = ["../.."],
             deps = ["//python/jax_ffi_ops/kit", "@xla_ffi_ops_pypi//:jax"],
         )
     py_library(
-        name = "ops",
+        name = name,
         srcs = ["__init__.py"],
         imports = ["../.."],
-        deps = names,
+        deps = ops,
     )

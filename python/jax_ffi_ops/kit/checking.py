@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds what is wrong with a declaration where it is made.
+
+Its functions are traced once, with example sizes, dtypes and attributes. This
+starts no backend of jax.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+from jax.extend import core as jex_core
+import numpy as np
+
+from jax_ffi_ops.kit import dtypes
+from jax_ffi_ops.kit.attributes import Attribute
+from jax_ffi_ops.kit.declaration import Declaration
+from jax_ffi_ops.kit.declaration import plain
+
+# What the kit adds to the attributes of a handler and of a primitive.
+_TAKEN = ("active", "axis", "batch_rank", "info", "platform", "present",
+          "trailing_rank")  # fmt: skip
+
+
+def check_names(
+    op: str,
+    operands: Sequence[str],
+    outputs: Sequence[str],
+    residuals: Sequence[str],
+    attributes: Mapping[str, Attribute],
+) -> None:
+  """Raises ValueError if a name stands for two things."""
+  results = dict.fromkeys((*outputs, *residuals))
+  every = [
+      *operands, *(name + "_dot" for name in operands),
+      *results, *("d" + name for name in results), *attributes, *_TAKEN,
+  ]  # fmt: skip
+  repeated = {name for name in every if every.count(name) > 1}
+  for names in (outputs, residuals):
+    repeated |= {name for name in names if list(names).count(name) > 1}
+  if repeated:
+    raise ValueError(f"{op}: there are several {sorted(repeated)}.")
+
+
+def check(op: Declaration) -> None:
+  """Raises ValueError or TypeError if a declaration contradicts itself."""
+  if op.transpose is not None and (
+      op.jvp or op.backward or op.residuals or op.backward_platforms
+  ):
+    raise ValueError(
+        f"{op.name}: with `transpose=`, there are no residuals, no other rule,"
+        " and no backward handler."
+    )
+  _Check(op).run()
+
+
+class _Check:
+  """One combination of dtypes, with all operands."""
+
+  def __init__(self, op: Declaration):
+    self._op = op
+    self._attributes = {
+        name: attribute.example_value(op.name, name)
+        for name, attribute in op.attributes.items()
+    }
+    self._values = plain(self._attributes)
+    self._dtypes = dict(zip(op.operands, map(_example_dtype, op.dtypes)))
+    dims = dict.fromkeys(d for core in op.signature.operands for d in core)
+    # Powers of two suit many ops, and different ones tell dimensions apart.
+    self._sizes = {d: 8 << i for i, d in enumerate(dims)}
+
+  def run(self) -> None:
+    op = self._op
+    if not (op.reference or op.results or op.jvp or op.backward or op.transpose):
+      return
+    # Without it there are no dtypes of 64 bits.
+    wide = any(dtype.itemsize > 4 for dtype in self._dtypes.values())
+    with jax.enable_x64(wide or jax.config.jax_enable_x64):
+      self._run()
+
+  def _run(self):
+    op = self._op
+    avals = {
+        name: jax.ShapeDtypeStruct(self._core(name), dtype)
+        for name, dtype in self._dtypes.items()
+    }
+    try:
+      found = op.result_dtypes(
+          tuple((x.shape, x.dtype) for x in avals.values()),
+          tuple(self._attributes.items()),
+          jax.config.jax_enable_x64,
+      )
+    except TypeError as error:
+      what = "reference" if op.results is None else "results"
+      raise TypeError(f"{op.name}: {what}: {error}") from error
+    results = {
+        name: jax.ShapeDtypeStruct(self._core(name), dtype)
+        for name, dtype in zip(op.result_names, found)
+    }
+    if op.reference is not None:
+      self._check("the reference", op.reference, avals, results.values())
+    moving = [x for x in avals.values() if op.is_differentiable(x.dtype)]
+    visible = {
+        name: results[name]
+        for name in op.outputs
+        if op.is_differentiable(results[name].dtype)
+    }
+    kept = avals | results
+    if op.jvp is not None:
+      tangents = {name + "_dot": x for name, x in avals.items()}
+      self._check("`jvp`", op.jvp, kept | tangents, visible.values())
+    for what, rule in (("transpose", op.transpose), ("backward", op.backward)):
+      if rule is not None:
+        cotangents = {"d" + name: x for name, x in visible.items()}
+        self._check(f"`{what}`", rule, kept | cotangents, moving)
+
+  def _core(self, name):
+    core, _ = self._op.axes[name]
+    return tuple(
+        self._sizes[d] if d in self._sizes else int(self._values[d])
+        for d in core
+    )
+
+  def _check(self, what, rule, arrays, expected: Iterable[Any]):
+    """Checks shapes; rules return any floating-point dtype."""
+    op = self._op
+    is_reference = rule is op.reference
+    arrays = {name: arrays[name] for name in rule.names if name in arrays}
+    jaxpr = jax.make_jaxpr(lambda xs: rule(xs, self._values))(arrays)
+    # An operand that is left out has no cotangent.
+    got = [(x.shape, x.dtype) for x in jaxpr.out_avals]
+    wanted = [(x.shape, x.dtype) for x in expected]
+    if [x[: 1 + is_reference] for x in got] != [
+        x[: 1 + is_reference] for x in wanted
+    ]:
+      raise TypeError(
+          f"{op.name}: {what} returns {dtypes.describe(got)}, but declared is"
+          f" {dtypes.describe(wanted)}, for the operands"
+          f" {dtypes.describe((x.shape, x.dtype) for x in arrays.values())}."
+      )
+    if is_reference or (op.keeps_operands and op.reference):
+      return
+    used = _used(jaxpr.jaxpr)
+    names = sorted(arrays)  # As jax orders them.
+    for name, variable in zip(names, jaxpr.jaxpr.invars, strict=True):
+      if name in op.hidden and variable in used:
+        raise ValueError(
+            f"{op.name}: {what} uses {name}, which callers do not see, and does"
+            " not take all operands: second derivatives would miss its tangent."
+            " Compute it again from what is kept."
+        )
+
+
+def _used(jaxpr):
+  """Returns the variables of a jaxpr that its results depend on."""
+  used = set(_variables(jaxpr.outvars))
+  for equation in reversed(jaxpr.eqns):
+    if used.intersection(equation.outvars):
+      used.update(_variables(equation.invars))
+  return used
+
+
+def _variables(atoms):
+  return [x for x in atoms if not isinstance(x, jex_core.Literal)]
+
+
+def _example_dtype(allowed):
+  wanted = np.dtype(np.float32)
+  if allowed is None or wanted in allowed:
+    return wanted
+  return min(allowed, key=lambda dtype: dtype.name)

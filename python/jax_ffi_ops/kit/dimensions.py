@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The axes of the arrays of one call: leading loops, cores, trailing loops."""
+
+from collections.abc import Collection, Mapping, Sequence
+import dataclasses
+from typing import NamedTuple
+
+from jax_ffi_ops.kit.signature import Core
+from jax_ffi_ops.kit.signature import Signature
+
+Shape = tuple[int, ...]  # or symbolic dimensions, under jax.export
+
+
+class Parts(NamedTuple):
+  """The shape of an array, in three parts."""
+
+  leading: Shape
+  core: Shape
+  trailing: Shape
+
+  @property
+  def shape(self) -> Shape:
+    return (*self.leading, *self.core, *self.trailing)
+
+  @property
+  def rank(self) -> int:
+    """The number of loop dimensions."""
+    return len(self.leading) + len(self.trailing)
+
+
+@dataclasses.dataclass(frozen=True)
+class Dimensions:
+  """The dimensions of a call.
+
+  An array has each loop dimension in full or as 1, or it has none of them, or,
+  in a backward call, just the first of the leading ones.
+
+  Attributes:
+    arrays: the shapes of its arrays.
+    leading: the leading loop dimensions, in full.
+    trailing: the trailing loop dimensions, in full.
+    sizes: of the core dimensions.
+  """
+
+  arrays: list[Parts]
+  leading: Shape
+  trailing: Shape
+  sizes: Mapping[str, int]
+
+  @classmethod
+  def of(
+      cls,
+      shapes: Sequence[Shape],
+      cores: Sequence[Core],
+      starred: Sequence[bool],
+      trailing_rank: int,
+  ) -> "Dimensions":
+    """Returns the dimensions of arrays with these shapes and cores."""
+    ranks = [len(s) - len(core) for s, core in zip(shapes, cores, strict=True)]
+    most = max((r for r, star in zip(ranks, starred) if star), default=0)
+    arrays, sizes = [], {}
+    for shape, core, rank, star in zip(shapes, cores, ranks, starred):
+      end = len(shape)
+      if star and rank == most > 0:
+        end -= trailing_rank
+      start = end - len(core)
+      arrays.append(Parts(shape[:start], shape[start:end], shape[end:]))
+      sizes.update(zip(core, shape[start:end]))
+    return cls._of_parts(arrays, sizes)
+
+  @classmethod
+  def _of_parts(cls, arrays, sizes):
+    return cls(
+        arrays,
+        _broadcast([x.leading for x in arrays]),
+        _broadcast([x.trailing for x in arrays]),
+        sizes,
+    )
+
+  def only(self, indices: Sequence[int]) -> "Dimensions":
+    """Returns the dimensions of some of the arrays."""
+    return self._of_parts([self.arrays[i] for i in indices], self.sizes)
+
+  @property
+  def rank(self) -> int:
+    """The number of loop dimensions."""
+    return len(self.leading) + len(self.trailing)
+
+  def full(self, core: Shape, starred: bool = True) -> Parts:
+    """Returns the shape of an array with all loop dimensions."""
+    return Parts(self.leading, core, self.trailing if starred else ())
+
+
+def _broadcast(loops):
+  rank = max(map(len, loops), default=0)
+  padded = [(*own, *(1,) * (rank - len(own))) for own in loops]
+  return tuple(
+      next((size for size in sizes if size != 1), 1) for sizes in zip(*padded)
+  )
+
+
+def trailing_rank(
+    op: str,
+    signature: Signature,
+    names: Sequence[str],
+    shapes: Sequence[Shape],
+    axis: int,
+) -> int:
+  """Returns how many axes are behind `axis`, the last one of the core.
+
+  Raises:
+    ValueError: `axis` is none of the operand with the most axes.
+  """
+  candidates = [i for i in signature.starred if signature.operands[i]]
+  first = max(
+      sorted(candidates, reverse=True),
+      key=lambda i: len(shapes[i]) - len(signature.operands[i]),
+  )
+  rank, core = len(shapes[first]), len(signature.operands[first])
+  least = core - 1
+  if not (least <= axis < rank or least - rank <= axis < 0):
+    raise ValueError(
+        f"{op}: axis must be one of {names[first]} with {least} before it, got"
+        f" {axis} for shape {shapes[first]}."
+        if least
+        else f"{op}: axis must be one of {names[first]}, got {axis} for shape"
+        f" {shapes[first]}."
+    )
+  return rank - 1 - axis if axis >= 0 else -1 - axis
+
+
+def check(
+    op: str,
+    signature: Signature,
+    names: Sequence[str],
+    shapes: Sequence[Shape],
+    parameters: Collection[str] = (),
+    trailing: int = 0,
+) -> None:
+  """Raises ValueError unless operands of these shapes can be called with.
+
+  All of them have the same loop dimensions, or none; `parameters` have none.
+  """
+  sizes = {}  # core dimension -> the operand that has it first, and its size
+  loops = {}  # likewise
+  for index, (name, dims, shape) in enumerate(
+      zip(names, signature.operands, shapes, strict=True)
+  ):
+
+    def require(holds, expected):
+      if not holds:
+        raise ValueError(
+            f"{op}: {name} must {expected}, got shape {shape}; the signature is"
+            f" {signature}."
+        )
+
+    require(len(shape) >= len(dims), f"have {len(dims)} axes or more")
+    has_loops = len(shape) > len(dims)
+    require(
+        not has_loops or name not in parameters, "have no leading axes"
+    )
+    behind = trailing if has_loops and index in signature.starred else 0
+    require(
+        len(shape) >= len(dims) + behind, f"have {behind} axes behind its core"
+    )
+    start = len(shape) - behind - len(dims)
+    for dim, size in zip(dims, shape[start:]):
+      first, expected = sizes.setdefault(dim, (name, size))
+      require(
+          size == expected, f"have size {expected} along {dim!r} as {first}"
+      )
+    if not has_loops:
+      continue
+    own = {"leading": shape[:start]}
+    if index in signature.starred:
+      own["trailing"] = shape[start + len(dims) :]
+    for kind, axes in own.items():
+      first, expected = loops.setdefault(kind, (name, axes))
+      require(
+          axes == expected, f"have the {kind} axes {expected} of {first}"
+      )

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Says which of handler and reference a call runs, on each platform."""
+
+from typing import Any
+
+import jax
+
+from jax_ffi_ops.kit import choice
+from jax_ffi_ops.kit.calls import Call
+from jax_ffi_ops.kit.function import ops_of
+
+_PLATFORMS = ("cpu", "cuda")
+
+
+def explain(function: Any, *operands: Any, **attributes: Any) -> str:
+  """Returns what a call of an op runs on each platform, and why.
+
+  On several devices it is the shapes of one device's parts that count.
+
+  Args:
+    function: an op, or a function that is marked by `kit.public`.
+    *operands: of the call: arrays, or what has shape and dtype.
+    **attributes: of the call.
+  """
+  lines = []
+
+  def collect(jaxpr):
+    for equation in jaxpr.eqns:
+      for op in ops_of(function):
+        if equation.primitive is op.primitive:
+          lines.extend(_lines(op.declaration, equation))
+      for inner in jax.tree.leaves(list(equation.params.values())):
+        if hasattr(inner, "jaxpr"):
+          collect(inner.jaxpr)
+
+  present = [x for x in operands if x is not None]
+
+  def call(*arrays):
+    arrays = iter(arrays)
+    return function(
+        *(None if x is None else next(arrays) for x in operands), **attributes
+    )
+
+  collect(jax.make_jaxpr(call)(*present).jaxpr)
+  return "\n".join(lines)
+
+
+def _lines(op, equation):
+  call = Call.of(op, equation.params)
+  avals = [x.aval for x in equation.invars]
+  for platform in _PLATFORMS:
+    declined = choice.forward_choice(platform, call, avals)
+    parts = []
+    for what, target, platforms in (
+        ("forward", op.forward_target, op.forward_platforms),
+        ("backward", op.backward_target, op.backward_platforms),
+    ):
+      if op.transpose is not None and what == "backward":
+        parts.append("backward: `transpose`")
+      elif platform not in platforms:
+        parts.append(
+            f"{what}: reference (there is no handler {target} for it)"
+        )
+      elif declined is not None:
+        parts.append(f"{what}: reference ({declined})")
+      else:
+        parts.append(f"{what}: handler {target}")
+    yield f"{op.name} on {platform}: {'; '.join(parts)}"
+  yield f"{op.name} elsewhere: reference (there are no handlers)"
