@@ -7,7 +7,8 @@
 namespace xla_ffi_ops {
 namespace {
 
-Status CumSum(CpuContext, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
+HandlerResult CumSum(CpuContext, ffi::AnyBuffer x,
+                     ffi::Result<ffi::AnyBuffer> y) {
   Dim n = kUnknownDim;
   Checks checks;
   checks.Operand("x", x, ffi::F64, {&n});

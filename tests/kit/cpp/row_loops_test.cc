@@ -26,7 +26,7 @@ void TestForRows() {
   FakeXla xla(1);
   Ranges ranges;
   const CpuContext device{xla.pool()};
-  Status status = ForRows(
+  HandlerResult status = ForRows(
       device, 300, 1000,
       [&](Cpu, int64_t begin, int64_t end) { ranges.emplace(begin, end); });
   CHECK(Result(status).success());
@@ -45,7 +45,7 @@ void TestForRowsOnCuda() {
     CHECK(where.stream == device.stream);
     ranges.emplace(begin, end);
   };
-  Status status = ForRows(device, 0, 1000, body);
+  HandlerResult status = ForRows(device, 0, 1000, body);
   CHECK(Result(status).success());
   CHECK(ranges.empty());
   status = ForRows(device, 1'000'000, 1000, body);
@@ -67,7 +67,7 @@ std::vector<float> SumOfRows(int64_t threads, int64_t groups, int64_t rows,
   FakeXla xla(threads);
   Threads pool(xla);
   std::vector<float> sums(groups * cols, -1.0f);
-  Status status = SumRows<float>(
+  HandlerResult status = SumRows<float>(
       CpuContext{xla.pool()}, groups, rows, cols, 40'000, sums.data(),
       [=](Cpu, int64_t begin, int64_t end, float* sum) {
         CHECK(begin == end || begin / rows == (end - 1) / rows);
@@ -105,12 +105,12 @@ void TestErrorOfSumRows() {
   for (const int64_t rows : {4, 1000}) {
     FakeXla xla(1);
     float sum = 0;
-    Status status = SumRows<float>(CpuContext{xla.pool()}, 1, rows, 1, 1, &sum,
-                                   [=](Cpu, int64_t, int64_t end, float*) {
-                                     if (end == rows)
-                                       throw std::runtime_error("the last");
-                                     return ffi::Error::Success();
-                                   });
+    HandlerResult status =
+        SumRows<float>(CpuContext{xla.pool()}, 1, rows, 1, 1, &sum,
+                       [=](Cpu, int64_t, int64_t end, float*) {
+                         if (end == rows) throw std::runtime_error("the last");
+                         return ffi::Error::Success();
+                       });
     CHECK(Result(status).message() == "the last");
   }
 }

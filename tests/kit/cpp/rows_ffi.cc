@@ -14,7 +14,7 @@ using IntRows = Rows<const int64_t>;
 
 // (m),(n),()->(m,n): y[i, j] = a[i] * b[j] + c.
 template <typename Device>
-Status Outer(Device device, Buffer a, Buffer b, Buffer c, Result y) {
+HandlerResult Outer(Device device, Buffer a, Buffer b, Buffer c, Result y) {
   Dim m = kUnknownDim;
   Dim n = kUnknownDim;
   Checks checks;
@@ -41,7 +41,8 @@ Status Outer(Device device, Buffer a, Buffer b, Buffer c, Result y) {
 // (n),(n)->(n): the sum of x * w over the loop dimensions that w lacks, if it
 // has just the first `batch_rank`.
 template <typename Device>
-Status Sum(Device device, int64_t batch_rank, Buffer x, Buffer w, Result y) {
+HandlerResult Sum(Device device, int64_t batch_rank, Buffer x, Buffer w,
+                  Result y) {
   Dim n = kUnknownDim;
   Checks checks;
   checks.Operand("x", x, ffi::S64, {&n});
