@@ -31,6 +31,7 @@ from jax_ffi_ops.kit.testing.control_flow import (
 from jax_ffi_ops.kit.testing.derivatives import (
     DerivativesTest as DerivativesTest,
 )
+from jax_ffi_ops.kit.testing.handlers import HandlerTest as HandlerTest
 from jax_ffi_ops.kit.testing.memory import MemoryTest as MemoryTest
 from jax_ffi_ops.kit.testing.partitioning import (
     PartitioningTest as PartitioningTest,

@@ -188,17 +188,34 @@ class Target:
     if unserved_weight(op.weights, {**self.dtypes, **dtypes}) is not None:
       raise WrongOperandsError("dtype")
     if self.is_backward:
-      for name, dtype in self.other_dtypes({**self.dtypes, **dtypes}).items():
-        if name in dtypes and dtypes[name] != dtype:
+      for name, dtype in self.result_dtypes({**self.dtypes, **dtypes}).items():
+        if any(dtypes.get(n, dtype) != dtype for n in (name, "d" + name)):
           raise WrongOperandsError("dtype")
 
-  def other_dtypes(self, dtypes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns what residuals, results and cotangents have by definition."""
+  def result_dtypes(self, dtypes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns what results have by definition."""
     results = self.call.results(self._cores(dtypes))
-    found = {}
-    for name, (_, dtype) in zip(self.call.op.result_names, results):
-      found[name] = found["d" + name] = jnp.dtype(dtype)
-    return found
+    names = self.call.op.result_names
+    return {n: jnp.dtype(dtype) for n, (_, dtype) in zip(names, results)}
+
+  def core(
+      self, name: str, sizes: Mapping[str, int] | None = None
+  ) -> Shape:
+    """Returns the core shape of an operand, result or cotangent."""
+    if sizes is None:
+      sizes = {
+          d: size
+          for n, core in self.cores.items()
+          for d, size in zip(self.call.op.axes[n][0], core)
+      }
+    return self.call.core(name, sizes)
+
+  @property
+  def shareable(self) -> list[str]:
+    """The operands whose gradients may be sums over rows."""
+    op = self.call.op
+    names = {*op.weights, *op.row_sums, *op.parameters}
+    return [name for name in op.operands if name in names]
 
   def _cores(self, dtypes):
     op = self.call.op

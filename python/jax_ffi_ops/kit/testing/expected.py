@@ -9,6 +9,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops.kit.declaration import plain
+from jax_ffi_ops.kit.dimensions import Parts
 from jax_ffi_ops.kit.dtypes import accumulator
 from jax_ffi_ops.kit.rules import positional
 from jax_ffi_ops.kit.testing import checks
@@ -28,7 +30,15 @@ class Definition:
 
   def __init__(self, case: Any):
     self._case = case
-    self._attributes = case.plain_attributes
+    self._attributes = plain(case.call.attributes)
+
+  def is_free(self, target: Target, name: str) -> bool:
+    """Returns whether an operand may have loops that others lack.
+
+    Residuals are those of the operands, unless gradients are defined by them.
+    """
+    residuals = set(target.call.op.result_names)
+    return self._case.gradient is not None or name not in residuals
 
   def results(self, target: Target, frame: Frame, arrays: Arrays) -> list[Any]:
     """Returns, for each result of a call, what says whether it is right."""
@@ -40,7 +50,7 @@ class Definition:
     return self._by_reference(rows, own)
 
   def _bounded(self, author, rows, arrays):
-    dtype = accumulator(self._case.main_dtype)
+    dtype = accumulator(self._main_dtype(arrays))
     loaded = {
         name: Bounded.load(x, dtype)
         if jnp.issubdtype(x.dtype, jnp.floating)
@@ -65,6 +75,15 @@ class Definition:
         x = x.sum(-1, additions=row_additions(count, math.prod(groups)))
       expected.append(x.rounded(b.dtype).map(functools.partial(rows.result, name)))
     return expected
+
+  def _main_dtype(self, arrays):
+    weights = self._case.op.weights
+    floating = (
+        x.dtype
+        for name, x in arrays.items()
+        if name not in weights and jnp.issubdtype(x.dtype, jnp.floating)
+    )
+    return next(floating, np.dtype(np.float32))
 
   # By the reference, in float64.
 
@@ -93,62 +112,41 @@ class Definition:
       expected.append(checks.Near(x, b.dtype, allowed))
     return expected
 
-  def arrays(
-      self, target: Target, loops: Mapping[str, Any], seed: int = 0
-  ) -> Arrays:
-    """Returns operands of a target that have these (leading, trailing) loops.
-
-    Without a definition of gradients, residuals are those of the operands.
-    """
+  def arrays(self, target: Target, dims: Mapping[str, Parts], seed: int = 0):
+    """Returns operands of a target with these dimensions, and of the op."""
     case, op = self._case, target.call.op
     made = {}
     for i, (name, operand) in enumerate(zip(op.operands, case.operands)):
-      leading, trailing = loops[name]
-      if not op.axes[name][1]:
-        trailing = ()
-      shape = (*leading, *operand.core, *trailing)
-      made[name] = operand.array(seed + i, shape)
+      made[name] = operand.array(seed + i, dims[name].shape)
     if not target.is_backward:
       return made
-    results = [n for n in op.kept if n not in made]
-    dtypes = target.other_dtypes(target.dtypes)
-    sizes = dict(
-        zip(
-            (d for c in op.signature.operands for d in c),
-            (s for o in case.operands for s in o.core),
-        )
-    )
-    for i, name in enumerate((*results, *("d" + n for n in target.cotangents))):
-      leading, trailing = loops[name]
-      core = target.call.core(name, sizes)
-      if name in results:
-        made[name] = self._result(target, name, leading, trailing, seed)
-      else:
+    dtypes = target.result_dtypes(target.dtypes)
+    for i, name in enumerate(target.operands):
+      if name in op.result_names:
+        x = self._result(name, dims[name], seed)
+        made[name] = x.astype(dtypes[name])
+      elif name not in made:
         rng = np.random.default_rng([seed, i])
-        made[name] = rng.normal(size=(*leading, *core, *trailing)).astype(
-            dtypes[name]
-        )
-    return {name: made[name] for name in (*target.operands, *op.operands)}
+        made[name] = rng.normal(size=dims[name].shape).astype(dtypes[name[1:]])
+    return made
 
-  def _result(self, target, name, leading, trailing, seed):
-    """Returns a result of operands with these loops, of other values."""
-    op = target.call.op
+  def _result(self, name, parts, seed):
+    """Returns a result with these loops, of other operands if that is right."""
     seed = seed + 100 if self._case.gradient is not None else seed
-    rows = (*leading, *trailing)
+    leading, trailing = len(parts.leading), len(parts.trailing)
+    rows = (*parts.leading, *parts.trailing)
     operands = [
-        o.array(seed + i, (*rows, *o.core))
+        np.moveaxis(
+            o.array(seed + i, (*parts.leading, *o.core, *parts.trailing)),
+            range(leading + len(o.core), leading + len(o.core) + trailing),
+            range(leading, leading + trailing),
+        )
         for i, o in enumerate(self._case.operands)
     ]
     found = self._case.all_results(transforms.of_operands, operands)
-    x = found[op.result_names.index(name)]
-    core = x.ndim - len(rows)
-    order = [
-        *range(len(leading)),
-        *range(len(rows), len(rows) + core),
-        *range(len(leading), len(rows)),
-    ]
-    dtype = target.other_dtypes(target.dtypes)[name]
-    return np.transpose(x, order).astype(dtype)
+    x = found[self._case.op.result_names.index(name)]
+    last = range(x.ndim - trailing, x.ndim)
+    return np.moveaxis(x, range(leading, len(rows)), last)
 
 
 @functools.cache

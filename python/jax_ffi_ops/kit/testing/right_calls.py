@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jax_ffi_ops.kit.dimensions import Parts
 from jax_ffi_ops.kit.testing.contract import Target
 from jax_ffi_ops.kit.testing.expected import Arrays
 from jax_ffi_ops.kit.testing.expected import Definition
@@ -42,7 +43,12 @@ def call(
     seed: int = 0,
 ) -> Right:
   """Returns the call whose operands have these loops."""
-  arrays = definition.arrays(target, loops, seed)
+  axes = target.call.op.axes
+  parts = {
+      name: Parts(leading, target.core(name), own if axes[name][1] else ())
+      for name, (leading, own) in loops.items()
+  }
+  arrays = definition.arrays(target, parts, seed)
   buffers = {
       name: Buffer(arrays[name].shape, arrays[name].dtype)
       for name in target.operands
@@ -114,7 +120,7 @@ def _random(target, definition, names, trailing, seed):
 
 
 def empty(target: Target, definition: Definition) -> Iterator[Right]:
-  """Yields calls without any rows, and with cores of size 0."""
+  """Yields calls without any rows."""
   trailing = _trailing(target)
   for leading in ((0,), (3, 0), (0, 3), (2, 0, 3)):
     for rank in range(len(leading) + 1) if target.is_backward else (0,):
@@ -123,6 +129,20 @@ def empty(target: Target, definition: Definition) -> Iterator[Right]:
   if trailing:
     loops = _all_have(target, _LEADING, (0,))
     yield call(target, definition, loops, 0, 1)
-  for small in target.with_empty_cores():
-    loops = _all_have(small, _LEADING, trailing, shared=())
-    yield call(small, definition.of(small), loops, 0, len(trailing))
+
+
+def of_frame(
+    target: Target, definition: Definition, frame: Frame
+) -> Right | None:
+  """Returns operands for an allowed call, if it is defined what it gives."""
+  dims = target.dimensions(frame)
+  parts = dict(zip(frame.operands, dims.arrays))
+  for name in (*target.operands, *target.call.op.operands):
+    full = dims.full(target.core(name, dims.sizes), target.call.op.axes[name][1])
+    if parts.setdefault(name, full) != full:
+      if not definition.is_free(target, name):
+        return None
+  arrays = definition.arrays(target, parts)
+  for name, b in frame.operands.items():
+    arrays[name] = arrays[name].astype(b.dtype)
+  return Right("", frame, arrays)
