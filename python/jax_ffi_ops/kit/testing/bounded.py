@@ -71,7 +71,16 @@ def row_additions(rows: int, groups: int) -> int:
 
 
 class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
-  """An array as a computation in `dtype` has it, up to `error`."""
+  """An array as a computation has it.
+
+  Attributes:
+    value: what it is without any rounding.
+    error: how far from that the computation's may be.
+    dtype: of the computation.
+    storage: the dtype of the array in memory, if it is `load`ed from one.
+  """
+
+  storage: np.dtype
 
   def __init__(self, value: Any, dtype: Any, error: Any = 0):
     value = in_range(np.asarray(value, WIDE), dtype)
@@ -83,7 +92,9 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
   @classmethod
   def load(cls, array: np.ndarray, dtype: Any) -> "Bounded":
     """Returns the elements of an array for a computation in `dtype`."""
-    return cls(in_range(array.astype(WIDE), array.dtype), dtype)
+    loaded = cls(in_range(array.astype(WIDE), array.dtype), dtype)
+    loaded.storage = array.dtype
+    return loaded
 
   @property
   def shape(self) -> tuple[int, ...]:

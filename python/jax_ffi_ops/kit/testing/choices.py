@@ -59,21 +59,32 @@ def _with_dtypes(case, dtypes_of):
   return dataclasses.replace(case, slots=slots)
 
 
+# A column, what leaves a rest in any vector length, and more than a block.
+_SIZES = (1, 33, 1025)
+
+
+def sizes(case: Case) -> Iterator[Case]:
+  """Yields the case with other sizes of a core dimension."""
+  for dim in _dims(case):
+    yield from (_resized(case, dim, size) for size in _SIZES)
+
+
 def empty_cores(case: Case) -> Iterator[Case]:
   """Yields the case with each core dimension of size 0."""
-  cores = case.op.signature.operands
-  for empty in dict.fromkeys(d for core in cores for d in core):
-    new = iter(cores)
-    slots = [
-        None if x is None else dataclasses.replace(
-            x, core=tuple(0 if d == empty else n for d, n in zip(next(new), x.core))
-        )
-        for x in case.slots
-    ]  # fmt: skip
-    yield dataclasses.replace(case, slots=slots)
+  yield from (_resized(case, dim, 0) for dim in _dims(case))
 
 
-def label(case: Case) -> str:
-  """Returns what a case is called with."""
-  operands = zip(case.op.operands, case.operands)
-  return ", ".join(f"{name}: {jnp.dtype(x.dtype)}" for name, x in operands)
+def _dims(case):
+  return dict.fromkeys(d for core in case.op.signature.operands for d in core)
+
+
+def _resized(case, dim, size):
+  cores = iter(case.op.signature.operands)
+  slots = []
+  for x in case.slots:
+    if x is not None:
+      core = zip(next(cores), x.core)
+      core = tuple(size if d == dim else own for d, own in core)
+      x = dataclasses.replace(x, core=core)
+    slots.append(x)
+  return dataclasses.replace(case, slots=slots)

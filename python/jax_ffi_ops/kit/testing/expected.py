@@ -29,7 +29,7 @@ class Definition:
   """The results of a case's targets, by its definitions or its reference."""
 
   def __init__(self, case: Any):
-    self._case = case
+    self.case = case
     self._attributes = plain(case.call.attributes)
 
   def is_free(self, target: Target, name: str) -> bool:
@@ -38,13 +38,13 @@ class Definition:
     Residuals are those of the operands, unless gradients are defined by them.
     """
     residuals = set(target.call.op.result_names)
-    return self._case.gradient is not None or name not in residuals
+    return self.case.gradient is not None or name not in residuals
 
   def results(self, target: Target, frame: Frame, arrays: Arrays) -> list[Any]:
     """Returns, for each result of a call, what says whether it is right."""
     rows = Rows(target, frame)
     own = {name: rows.of(name, x) for name, x in arrays.items()}
-    author = self._case.gradient if target.is_backward else self._case.definition
+    author = self.case.gradient if target.is_backward else self.case.definition
     if author is not None:
       return self._bounded(author, rows, own)
     return self._by_reference(rows, own)
@@ -77,7 +77,7 @@ class Definition:
     return expected
 
   def _main_dtype(self, arrays):
-    weights = self._case.op.weights
+    weights = self.case.op.weights
     floating = (
         x.dtype
         for name, x in arrays.items()
@@ -91,30 +91,30 @@ class Definition:
     op = rows.target.call.op
     full = [rows.full(name, arrays[name]) for name in op.operands]
     if not rows.target.is_backward:
-      found = self._case.all_results(transforms.of_operands, full)
+      found = self.case.all_results(transforms.of_operands, full)
     else:
       cotangents = [
           rows.full("d" + name, arrays["d" + name])
           for name in rows.target.cotangents
       ]
-      found = self._case.all_results(
+      found = self.case.all_results(
           _pull_back(len(op.outputs)), full, cotangents
       )
     expected = []
     for (name, b), x in zip(rows.visible_results(), found):
-      terms = max(math.prod(o.core) for o in self._case.operands)
+      terms = max(math.prod(o.core) for o in self.case.operands)
       if rows.is_shared(name):
         x = rows.flat(x)
         terms *= x.shape[-1]
         x = x.sum(-1)
       x = rows.result(name, x)
-      allowed = self._case.tolerance * checks.tolerance(x, b.dtype, terms, 1)
+      allowed = self.case.tolerance * checks.tolerance(x, b.dtype, terms, 1)
       expected.append(checks.Near(x, b.dtype, allowed))
     return expected
 
   def arrays(self, target: Target, dims: Mapping[str, Parts], seed: int = 0):
     """Returns operands of a target with these dimensions, and of the op."""
-    case, op = self._case, target.call.op
+    case, op = self.case, target.call.op
     made = {}
     for i, (name, operand) in enumerate(zip(op.operands, case.operands)):
       made[name] = operand.array(seed + i, dims[name].shape)
@@ -132,7 +132,7 @@ class Definition:
 
   def _result(self, name, parts, seed):
     """Returns a result with these loops, of other operands if that is right."""
-    seed = seed + 100 if self._case.gradient is not None else seed
+    seed = seed + 100 if self.case.gradient is not None else seed
     leading, trailing = len(parts.leading), len(parts.trailing)
     rows = (*parts.leading, *parts.trailing)
     operands = [
@@ -141,10 +141,10 @@ class Definition:
             range(leading + len(o.core), leading + len(o.core) + trailing),
             range(leading, leading + trailing),
         )
-        for i, o in enumerate(self._case.operands)
+        for i, o in enumerate(self.case.operands)
     ]
-    found = self._case.all_results(transforms.of_operands, operands)
-    x = found[self._case.op.result_names.index(name)]
+    found = self.case.all_results(transforms.of_operands, operands)
+    x = found[self.case.op.result_names.index(name)]
     last = range(x.ndim - trailing, x.ndim)
     return np.moveaxis(x, range(leading, len(rows)), last)
 

@@ -45,6 +45,22 @@ class HandlerTest(Base):
       for call in right_calls.empty(target, self.definition):
         self._check_right(target, call)
 
+  def test_handler_of_many_rows(self):
+    """As many as make several ranges, for several threads."""
+    self.definition = Definition(self.case)
+    for target in targets(self.case):
+      for call in right_calls.many_rows(target, self.definition):
+        self._check_right(target, call)
+
+  def test_handler_of_every_dtype(self):
+    for present in choices.presences(self.case):
+      for typed in choices.dtypes(present):
+        for case in (typed, *choices.sizes(typed)):
+          self.definition = Definition(case)
+          for target in targets(case):
+            call = right_calls.some_rows(target, self.definition)
+            self._check_right(target, call)
+
   def test_handler_of_empty_cores(self):
     for case in choices.empty_cores(self.case):
       self.definition = Definition(case)
@@ -90,7 +106,8 @@ class HandlerTest(Base):
     for name, want, got in zip(call.frame.results, expected, results):
       problem = want.problem(got)
       if problem:
-        self.fail(f"{target.name} with {label}: {name} {problem}")
+        dtypes = ", ".join(dict.fromkeys(map(str, target.dtypes.values())))
+        self.fail(f"{target.name} with {label} ({dtypes}): {name} {problem}")
 
   def _check_wrong(self, target, variations):
     right = right_calls.plain(target, self.definition)

@@ -2,11 +2,13 @@
 """Right direct calls of an op's targets, in all forms of broadcasting."""
 
 from collections.abc import Iterator, Mapping
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from jax_ffi_ops.kit.dimensions import Parts
+from jax_ffi_ops.kit.testing.case import Case
 from jax_ffi_ops.kit.testing.contract import Target
 from jax_ffi_ops.kit.testing.expected import Arrays
 from jax_ffi_ops.kit.testing.expected import Definition
@@ -20,6 +22,9 @@ _TRAILING = (5,)
 # What an operand may have of them.
 _FORMS = ((), (1, 1), (3, 1), (1, 4), (3, 4))
 _RANDOM = 12
+# parallel.h: what one thread moves at least, and so a range of rows.
+_RANGE_BYTES = 128 * 1024
+_RANGES = 5
 
 
 class Right(NamedTuple):
@@ -129,6 +134,33 @@ def empty(target: Target, definition: Definition) -> Iterator[Right]:
   if trailing:
     loops = _all_have(target, _LEADING, (0,))
     yield call(target, definition, loops, 0, 1)
+
+
+def some_rows(target: Target, definition: Definition) -> Right:
+  """Returns a call of a few rows, more than a kernel takes at once."""
+  loops = _all_have(target, (7,), (1,) * bool(_trailing(target)), shared=())
+  return call(target, definition, loops, 0, len(_trailing(target)))
+
+
+def many(case: Case) -> int:
+  """Returns how many rows make several ranges."""
+  row = max(
+      math.prod(x.core) * np.dtype(x.dtype).itemsize for x in case.operands
+  )
+  return _RANGES * _RANGE_BYTES // max(1, row) + 3
+
+
+def many_rows(target: Target, definition: Definition) -> Iterator[Right]:
+  """Yields calls that take several ranges."""
+  trailing = _trailing(target)
+  rows = many(definition.case)
+  loops = _all_have(target, (rows,), trailing, shared=())
+  yield call(target, definition, loops, 0, len(trailing))
+  if target.is_backward and target.shareable:
+    # One group after the other, and weights that no rows share.
+    loops = _all_have(target, (rows // 5, 5), trailing, shared=(rows // 5,))
+    yield call(target, definition, loops, 1, len(trailing))
+    yield call(target, definition, _all_have(target, (rows,)), 0, 0)
 
 
 def of_frame(
