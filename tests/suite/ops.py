@@ -21,6 +21,7 @@ logaddexp = kit.op(
     "logaddexp",
     library=library,
     signature="(),()->()",
+    outputs=("z",),
     dtypes=("float32", "float64"),
     reference=lambda x, y: jnp.logaddexp(x, y),
 )
@@ -48,6 +49,7 @@ max_and_index = kit.op(
     "max",
     library=library,
     signature="(n)->(),()",
+    outputs=("value", "index"),
     dtypes=kit.FLOATING,
     results=lambda x: (x.dtype, np.int32),
     reference=lambda x: (jnp.max(x), jnp.argmax(x).astype(np.int32)),

@@ -31,9 +31,16 @@ from jax_ffi_ops.kit.testing.control_flow import (
 from jax_ffi_ops.kit.testing.derivatives import (
     DerivativesTest as DerivativesTest,
 )
+from jax_ffi_ops.kit.testing.determinism import (
+    DeterminismTest as DeterminismTest,
+)
+from jax_ffi_ops.kit.testing.handlers import HandlerTest as HandlerTest
 from jax_ffi_ops.kit.testing.memory import MemoryTest as MemoryTest
 from jax_ffi_ops.kit.testing.partitioning import (
     PartitioningTest as PartitioningTest,
+)
+from jax_ffi_ops.kit.testing.public_calls import (
+    PublicCallTest as PublicCallTest,
 )
 from jax_ffi_ops.kit.testing.second_order import (
     SecondOrderTest as SecondOrderTest,
@@ -55,3 +62,7 @@ class ConformanceTest(
     ShardMapTest,
 ):
   """All of the suite, for the op of the class attribute `case`."""
+
+
+class OpTest(ConformanceTest, HandlerTest, DeterminismTest, PublicCallTest):
+  """All there is to test of an op that its declaration and case can say."""

@@ -67,6 +67,13 @@ class Case:
     deterministic: whether two runs give the same bits.
     trailing: how many of the loop dimensions are behind the core, if there are
       so many; the op is called with that axis.
+    definition: the definition in NumPy, of arrays that are called as the op's
+      operands are, [loops..., core...] (None for one that is left out), and the
+      attributes: it returns all results, residuals too, or the first of them.
+      It is called with `Bounded` arrays.
+    gradient: likewise, of what the backward handler gets, called as that is
+      (the cotangent of y is dy): it returns the cotangents of the floating-point
+      operands, not summed over rows; None for one that is left out.
   """
 
   function: Callable[..., Any]
@@ -76,6 +83,8 @@ class Case:
   tolerance: float = 1.0
   deterministic: bool = True
   trailing: int = 0
+  definition: Callable[..., Any] | None = None
+  gradient: Callable[..., Any] | None = None
 
   def __call__(self, *operands: Any) -> tuple[jax.Array, ...]:
     """Calls the op with the operands that are there; returns a tuple."""
@@ -102,7 +111,7 @@ class Case:
     return (*loops[:first], *core, *loops[first:])
 
   @functools.cached_property
-  def _call(self) -> tuple[Declaration, Mapping[str, Any]]:
+  def _call(self) -> tuple[Declaration, Call]:
     operands = [jax.ShapeDtypeStruct(x.core, x.dtype) for x in self.operands]
     with jax.enable_x64(self.is_wide):
       calls = list(_calls(jax.make_jaxpr(self)(*operands).jaxpr))
@@ -114,8 +123,25 @@ class Case:
     return calls[0]
 
   @property
-  def op(self) -> Declaration:
+  def declared(self) -> Declaration:
+    """The op with all of its operands."""
     return self._call[0]
+
+  @property
+  def call(self) -> Call:
+    return self._call[1]
+
+  @property
+  def op(self) -> Declaration:
+    """The op with the operands that are there."""
+    return self.call.op
+
+  @functools.cached_property
+  def all_results(self) -> oracle.Oracle:
+    """The definition with residuals, if the op has a reference."""
+    ranks = [len(x.core) for x in self.operands]
+    reference = self._reference if self.op.reference else self.reference
+    return oracle.Oracle(reference or self._reference, ranks)
 
   @functools.cached_property
   def oracle(self) -> oracle.Oracle:
@@ -124,19 +150,18 @@ class Case:
     Raises:
       ValueError: neither the case nor the op has a reference.
     """
-    op, attributes = self._call
     ranks = [len(x.core) for x in self.operands]
-    if self.reference is not None:
-      return oracle.Oracle(self.reference, ranks, self.trailing)
+    reference = self.reference or (
+        lambda *xs: tuple(self.op.split_results(self._reference(*xs))[0])
+    )
+    return oracle.Oracle(reference, ranks, self.trailing)
+
+  def _reference(self, *operands):
+    op = self.op
     if op.reference is None:
       raise ValueError(f"{op.name} has no reference: give one to the Case.")
-
-    def visible(*operands):
-      named = dict(zip(op.operands, operands, strict=True))
-      results = op.reference(named, plain(attributes))
-      return tuple(op.split_results(results)[0])
-
-    return oracle.Oracle(visible, ranks, self.trailing)
+    named = dict(zip(op.operands, operands, strict=True))
+    return op.reference(named, plain(self.call.attributes))
 
   @property
   def is_wide(self) -> bool:
@@ -216,7 +241,7 @@ def _calls(jaxpr):
     op = find(equation.primitive)
     if op is not None:
       call = Call.of(op.declaration, equation.params)
-      yield call.op, call.attributes
+      yield op.declaration, call
     for inner in jax.tree.leaves(list(equation.params.values())):
       if hasattr(inner, "jaxpr"):
         yield from _calls(inner.jaxpr)

@@ -2,7 +2,7 @@
 """How far from its definition a value may be, and what is said if it is not."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -58,6 +58,18 @@ def difference(
       f" allowed: got {actual[worst]:.9g}, expected {expected[worst]:.9g};"
       f" {wrong.sum()} of {wrong.size} elements are wrong"
   )
+
+
+class Near(NamedTuple):
+  """A value, and by how much an array may differ from it."""
+
+  value: np.ndarray
+  dtype: Any
+  allowed: np.ndarray
+
+  def problem(self, actual: Any) -> str | None:
+    """Returns what is wrong with an array, or None."""
+    return difference(actual, self.value, self.dtype, self.allowed)
 
 
 def different(first: Sequence[Any], second: Sequence[Any]) -> list[int]:

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that know by how much a computation with roundings may miss them.
+
+A definition in plain NumPy, called with Bounded arrays, returns values in high
+precision and, for each, a bound of what rounding may have made of it. Nothing
+is guessed: every operation adds the error of its operands, multiplied as the
+operation multiplies it, and its own. With the unit roundoff u, n roundings are a
+relative error of at most gamma(n) = n u / (1 - n u); see Higham, Accuracy and
+Stability of Numerical Algorithms, Lemma 3.1. A fused multiplication and
+addition rounds once where two roundings are counted.
+
+Values have the range of the arithmetic, too: what is too large becomes inf, and
+on the CPU what is subnormal becomes zero, since XLA has its threads do so.
+"""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops.kit.testing.interval import Interval
+
+# More precise than float64, where the platform has such a type.
+WIDE = np.longdouble
+
+# How many roundings a function's error is, if it is not one: exp.h and CUDA's
+# functions are right to 2 units in the last place.
+_ROUNDINGS = {np.exp: 4, np.log: 4, np.tanh: 4}
+
+# reduce.h adds up blocks of so many columns, and then the blocks' sums.
+_BLOCK = 1024
+
+
+def gamma(roundings: float, dtype: Any) -> np.longdouble:
+  """Returns the relative error of a result of so many roundings to `dtype`."""
+  error = roundings * WIDE(jnp.finfo(dtype).eps) / 2
+  return error / (1 - error)
+
+
+@functools.cache
+def on_gpu() -> bool:
+  """Whether handlers run on a GPU, whose arithmetic has subnormals."""
+  return jax.default_backend() != "cpu"
+
+
+def in_range(value: np.ndarray, dtype: Any) -> np.ndarray:
+  """Returns what `dtype` has in place of numbers out of its range."""
+  info = jnp.finfo(dtype)
+  size = np.abs(value)
+  # float16 is computed in float32, where all of its numbers are normal.
+  if dtype != np.float16 and not on_gpu():
+    tiny = WIDE(info.smallest_normal)
+    value = np.where(size < tiny, np.copysign(0, value), value)
+  # What is nearer to the largest number than to twice that is rounded to it.
+  end = WIDE(info.max) * (1 + WIDE(info.eps) / 4)
+  return np.where(size > end, np.copysign(np.inf, value), value)
+
+
+def row_additions(rows: int, groups: int) -> int:
+  """Returns how many additions a term of a sum over rows goes through."""
+  if on_gpu():
+    # Threads of a GPU add up their rows, and then the sums of blocks are added:
+    # of 64 at least on a large one, and of 1024 at most.
+    return min(rows, -(-rows // 64) + 1024)
+  # sum_rows.h: each group of rows makes up to 64 parts of 8 rows or more; in
+  # each, 4 rows are added up at once, with up to 3 left over.
+  parts = max(1, min(rows // 8, 64 // max(1, min(groups, 64))))
+  return min(rows, 6 + -(-rows // parts) // 4 + parts)
+
+
+class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
+  """An array as a computation has it.
+
+  Attributes:
+    value: what it is without any rounding.
+    error: how far from that the computation's may be.
+    dtype: of the computation.
+    storage: the dtype of the array in memory, if it is `load`ed from one.
+  """
+
+  storage: np.dtype
+
+  def __init__(self, value: Any, dtype: Any, error: Any = 0):
+    value = in_range(np.asarray(value, WIDE), dtype)
+    self.value = value
+    self.dtype = np.dtype(dtype)
+    error = np.broadcast_to(np.asarray(error, WIDE), value.shape)
+    self.error = np.where(np.isfinite(value), error, 0)
+
+  @classmethod
+  def load(cls, array: np.ndarray, dtype: Any) -> "Bounded":
+    """Returns the elements of an array for a computation in `dtype`."""
+    loaded = cls(in_range(array.astype(WIDE), array.dtype), dtype)
+    loaded.storage = array.dtype
+    return loaded
+
+  @property
+  def shape(self) -> tuple[int, ...]:
+    return self.value.shape
+
+  @property
+  def ndim(self) -> int:
+    return self.value.ndim
+
+  def __getitem__(self, index: Any) -> "Bounded":
+    return Bounded(self.value[index], self.dtype, self.error[index])
+
+  def map(self, function: Any) -> "Bounded":
+    """Returns this with `function` applied to its arrays: another layout."""
+    return Bounded(function(self.value), self.dtype, function(self.error))
+
+  def __array_ufunc__(self, ufunc, method, *operands, **kwargs):
+    if ufunc is np.power and isinstance(operands[1], int) and operands[1] == 2:
+      ufunc, operands = np.square, operands[:1]
+    if method != "__call__" or kwargs or ufunc not in _PROPAGATED:
+      return NotImplemented
+    operands = [self._operand(x) for x in operands]
+    values = [x.value for x in operands]
+    with np.errstate(all="ignore"):
+      value = ufunc(*values)
+      error = _PROPAGATED[ufunc](value, *operands)
+      if ufunc not in _EXACT:
+        error = self._rounded(value, error, _ROUNDINGS.get(ufunc, 1))
+    return Bounded(value, self.dtype, error)
+
+  def _operand(self, x):
+    if isinstance(x, Bounded):
+      return x
+    value = np.asarray(x, WIDE)
+    with np.errstate(all="ignore"):
+      # A number becomes one of the arithmetic's.
+      error = np.abs(value.astype(self.dtype).astype(WIDE) - value)
+    return Bounded(value, self.dtype, error)
+
+  def _rounded(self, size, error, roundings):
+    size = np.abs(size)
+    error = error + (size + error) * gamma(roundings, self.dtype)
+    # A part of a result may have been subnormal.
+    return error + np.where(error > 0, jnp.finfo(self.dtype).smallest_normal, 0)
+
+  # Reductions, as numpy.sum, numpy.mean and numpy.max call them.
+
+  def sum(self, axis=-1, keepdims=False, additions=None, **_):
+    """Returns the sum of blocks of columns, or one of so many additions."""
+    count = self.value.shape[axis]
+    if additions is None:
+      additions = max(0, min(count, _BLOCK) + -(-count // _BLOCK) - 1)
+    total = functools.partial(np.sum, axis=axis, keepdims=keepdims)
+    with np.errstate(all="ignore"):
+      value, error = total(self.value), total(self.error)
+      size = total(np.abs(self.value))
+      error = error + (size + error) * gamma(additions, self.dtype)
+    return Bounded(value, self.dtype, error)
+
+  def mean(self, axis=-1, keepdims=False, **_):
+    return self.sum(axis, keepdims) / self.value.shape[axis]
+
+  def max(self, axis=-1, keepdims=False, initial=-np.inf, **_):
+    largest = functools.partial(np.max, axis=axis, keepdims=keepdims)
+    with np.errstate(invalid="ignore"):
+      value = largest(self.value, initial=initial)
+      return Bounded(value, self.dtype, largest(self.error, initial=0))
+
+  def rounded(self, dtype: Any) -> Interval:
+    """Returns what there may be after rounding to `dtype`."""
+    with np.errstate(invalid="ignore"):
+      low, high = self.value - self.error, self.value + self.error
+    return Interval(round_to(low, dtype), round_to(high, dtype), dtype)
+
+  def through(self, dtype: Any) -> "Bounded":
+    """Returns this, rounded to `dtype` and loaded again."""
+    interval = self.rounded(dtype)
+    with np.errstate(invalid="ignore"):
+      middle = (interval.low + interval.high) / 2
+    middle = np.where(interval.low == interval.high, interval.low, middle)
+    return Bounded(middle, self.dtype, interval.high - middle)
+
+
+def round_to(value: np.ndarray, dtype: Any) -> np.ndarray:
+  """Returns the nearest numbers of `dtype`, subnormal ones too."""
+  info = jnp.finfo(dtype)
+  _, exponent = np.frexp(value)
+  unit = np.ldexp(WIDE(1), np.maximum(exponent, info.minexp + 1) - info.nmant - 1)
+  with np.errstate(invalid="ignore"):
+    rounded = np.rint(value / unit) * unit
+  rounded = np.where(np.isfinite(value), rounded, value)
+  too_large = np.abs(rounded) > WIDE(info.max)
+  return np.where(too_large, np.copysign(np.inf, value), rounded)
+
+
+def _product(value, a, b):
+  del value
+  return np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
+
+
+def _quotient(value, a, b):
+  least = np.abs(b.value) - b.error
+  error = (a.error + np.abs(value) * b.error) / least
+  return np.where((a.error == 0) & (b.error == 0), 0,
+                  np.where(least > 0, error, np.inf))  # fmt: skip
+
+
+def _root(value, a):
+  low = np.sqrt(np.maximum(a.value - a.error, 0))
+  error = np.fmin(a.error / (value + low), np.sqrt(a.error))
+  return np.where(a.error == 0, 0, error)
+
+
+# What errors of operands become in a result.
+_PROPAGATED = {
+    np.add: lambda value, a, b: a.error + b.error,
+    np.subtract: lambda value, a, b: a.error + b.error,
+    np.multiply: _product,
+    np.divide: _quotient,
+    np.square: lambda value, a: _product(value, a, a),
+    np.sqrt: _root,
+    np.exp: lambda value, a: value * np.expm1(a.error),
+    np.log: lambda value, a: -np.log1p(-np.minimum(a.error / a.value, 1)),
+    np.tanh: lambda value, a: a.error,
+    np.negative: lambda value, a: a.error,
+    np.absolute: lambda value, a: a.error,
+    np.maximum: lambda value, a, b: np.maximum(a.error, b.error),
+}
+_EXACT = {np.negative, np.absolute, np.maximum}

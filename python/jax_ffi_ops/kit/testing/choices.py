@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases that follow from one: other dtypes, operands left out, empty cores."""
+
+from collections.abc import Iterator
+import dataclasses
+import itertools
+
+import jax.numpy as jnp
+
+from jax_ffi_ops.kit.dtypes import accumulator
+from jax_ffi_ops.kit.testing.case import Case
+
+
+def presences(case: Case) -> Iterator[Case]:
+  """Yields the case with each choice of the optional operands it has."""
+  optional = [
+      i for i in sorted(case.declared.signature.optional)
+      if i < len(case.slots) and case.slots[i] is not None
+  ]  # fmt: skip
+  for chosen in itertools.product((True, False), repeat=len(optional)):
+    left_out = {i for i, c in zip(optional, chosen) if not c}
+    yield dataclasses.replace(
+        case,
+        slots=[None if i in left_out else x for i, x in enumerate(case.slots)],
+    )
+
+
+def dtypes(case: Case) -> Iterator[Case]:
+  """Yields the case with each of the dtypes that handlers take.
+
+  Operands that have one dtype in the case have one in all of them; weights have
+  it too, or that of sums.
+  """
+  op = case.op
+  given = dict(zip(op.operands, case.operands))
+  main = next((x for x in given if x not in op.weights), op.operands[0])
+  first = jnp.dtype(given[main].dtype)
+  alike = [
+      n for n, x in given.items()
+      if jnp.dtype(x.dtype) == first and n not in op.weights
+  ]  # fmt: skip
+  allowed = dict(zip(op.operands, op.dtypes))[main] or {first}
+  for dtype in sorted(allowed, key=lambda d: (d != first, d.name)):
+    weights = dict.fromkeys((dtype, accumulator(dtype)))
+    for weight in weights if any(n in op.weights for n in given) else (None,):
+      new = {
+          n: weight if n in op.weights else dtype if n in alike else x.dtype
+          for n, x in given.items()
+      }
+      yield _with_dtypes(case, new)
+
+
+def _with_dtypes(case, dtypes_of):
+  new = iter(dtypes_of.values())
+  slots = [
+      None if x is None else dataclasses.replace(x, dtype=next(new))
+      for x in case.slots
+  ]
+  return dataclasses.replace(case, slots=slots)
+
+
+# A column, what leaves a rest in any vector length, and more than a block.
+_SIZES = (1, 33, 1025)
+
+
+def sizes(case: Case) -> Iterator[Case]:
+  """Yields the case with other sizes of a core dimension."""
+  for dim in _dims(case):
+    yield from (_resized(case, dim, size) for size in _SIZES)
+
+
+def empty_cores(case: Case) -> Iterator[Case]:
+  """Yields the case with each core dimension of size 0."""
+  yield from (_resized(case, dim, 0) for dim in _dims(case))
+
+
+def _dims(case):
+  return dict.fromkeys(d for core in case.op.signature.operands for d in core)
+
+
+def _resized(case, dim, size):
+  cores = iter(case.op.signature.operands)
+  slots = []
+  for x in case.slots:
+    if x is not None:
+      core = zip(next(cores), x.core)
+      core = tuple(size if d == dim else own for d, own in core)
+      x = dataclasses.replace(x, core=core)
+    slots.append(x)
+  return dataclasses.replace(case, slots=slots)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What direct calls of an op's targets return by its definition."""
+
+from collections.abc import Mapping
+import functools
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops.kit.declaration import plain
+from jax_ffi_ops.kit.dimensions import Parts
+from jax_ffi_ops.kit.dtypes import accumulator
+from jax_ffi_ops.kit.rules import positional
+from jax_ffi_ops.kit.testing import checks
+from jax_ffi_ops.kit.testing import transforms
+from jax_ffi_ops.kit.testing.bounded import Bounded
+from jax_ffi_ops.kit.testing.bounded import row_additions
+from jax_ffi_ops.kit.testing.contract import Target
+from jax_ffi_ops.kit.testing.frames import Frame
+from jax_ffi_ops.kit.testing.interval import Interval
+from jax_ffi_ops.kit.testing.rows import Rows
+
+Arrays = Mapping[str, np.ndarray]
+
+
+class Definition:
+  """The results of a case's targets, by its definitions or its reference."""
+
+  def __init__(self, case: Any):
+    self.case = case
+    self._attributes = plain(case.call.attributes)
+
+  def is_free(self, target: Target, name: str) -> bool:
+    """Returns whether an operand may have loops that others lack.
+
+    Residuals are those of the operands, unless gradients are defined by them.
+    """
+    residuals = set(target.call.op.result_names)
+    return self.case.gradient is not None or name not in residuals
+
+  def results(self, target: Target, frame: Frame, arrays: Arrays) -> list[Any]:
+    """Returns, for each result of a call, what says whether it is right."""
+    rows = Rows(target, frame)
+    own = {name: rows.of(name, x) for name, x in arrays.items()}
+    author = self.case.gradient if target.is_backward else self.case.definition
+    if author is not None:
+      return self._bounded(author, rows, own)
+    return self._by_reference(rows, own)
+
+  def _bounded(self, author, rows, arrays):
+    dtype = accumulator(self._main_dtype(arrays))
+    loaded = {
+        name: Bounded.load(x, dtype)
+        if jnp.issubdtype(x.dtype, jnp.floating)
+        else x
+        for name, x in arrays.items()
+    }
+    names = positional(author)
+    found = author(*map(loaded.get, names), **self._attributes)
+    if not isinstance(found, tuple):
+      found = (found,)
+    found = [x for x in found if x is not None]
+    expected = []
+    for (name, b), x in zip(rows.visible_results(), found, strict=True):
+      if not isinstance(x, Bounded):
+        value = rows.result(name, np.asarray(x))
+        expected.append(Interval(value, value, b.dtype))
+        continue
+      x = x.map(functools.partial(rows.full, name))
+      if rows.is_shared(name):
+        x = x.map(rows.flat)
+        *groups, count = x.shape
+        x = x.sum(-1, additions=row_additions(count, math.prod(groups)))
+      expected.append(x.rounded(b.dtype).map(functools.partial(rows.result, name)))
+    return expected
+
+  def _main_dtype(self, arrays):
+    weights = self.case.op.weights
+    floating = (
+        x.dtype
+        for name, x in arrays.items()
+        if name not in weights and jnp.issubdtype(x.dtype, jnp.floating)
+    )
+    return next(floating, np.dtype(np.float32))
+
+  # By the reference, in float64.
+
+  def _by_reference(self, rows, arrays):
+    op = rows.target.call.op
+    full = [rows.full(name, arrays[name]) for name in op.operands]
+    if not rows.target.is_backward:
+      found = self.case.all_results(transforms.of_operands, full)
+    else:
+      cotangents = [
+          rows.full("d" + name, arrays["d" + name])
+          for name in rows.target.cotangents
+      ]
+      found = self.case.all_results(
+          _pull_back(len(op.outputs)), full, cotangents
+      )
+    expected = []
+    for (name, b), x in zip(rows.visible_results(), found):
+      terms = max(math.prod(o.core) for o in self.case.operands)
+      if rows.is_shared(name):
+        x = rows.flat(x)
+        terms *= x.shape[-1]
+        x = x.sum(-1)
+      x = rows.result(name, x)
+      allowed = self.case.tolerance * checks.tolerance(x, b.dtype, terms, 1)
+      expected.append(checks.Near(x, b.dtype, allowed))
+    return expected
+
+  def arrays(self, target: Target, dims: Mapping[str, Parts], seed: int = 0):
+    """Returns operands of a target with these dimensions, and of the op."""
+    case, op = self.case, target.call.op
+    made = {}
+    for i, (name, operand) in enumerate(zip(op.operands, case.operands)):
+      made[name] = operand.array(seed + i, dims[name].shape)
+    if not target.is_backward:
+      return made
+    dtypes = target.result_dtypes(target.dtypes)
+    for i, name in enumerate(target.operands):
+      if name in op.result_names:
+        x = self._result(name, dims[name], seed)
+        made[name] = x.astype(dtypes[name])
+      elif name not in made:
+        rng = np.random.default_rng([seed, i])
+        made[name] = rng.normal(size=dims[name].shape).astype(dtypes[name[1:]])
+    return made
+
+  def _result(self, name, parts, seed):
+    """Returns a result with these loops, of other operands if that is right."""
+    seed = seed + 100 if self.case.gradient is not None else seed
+    leading, trailing = len(parts.leading), len(parts.trailing)
+    rows = (*parts.leading, *parts.trailing)
+    operands = [
+        np.moveaxis(
+            o.array(seed + i, (*parts.leading, *o.core, *parts.trailing)),
+            range(leading + len(o.core), leading + len(o.core) + trailing),
+            range(leading, leading + trailing),
+        )
+        for i, o in enumerate(self.case.operands)
+    ]
+    found = self.case.all_results(transforms.of_operands, operands)
+    x = found[self.case.op.result_names.index(name)]
+    last = range(x.ndim - trailing, x.ndim)
+    return np.moveaxis(x, range(leading, len(rows)), last)
+
+
+@functools.cache
+def _pull_back(visible):
+  def transform(function):
+    return lambda operands, cotangents: transforms.pull_back(
+        lambda *xs: function(*xs)[:visible]
+    )(operands, cotangents)[1]
+
+  return transform

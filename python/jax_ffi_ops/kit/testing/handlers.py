@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The handlers of an op, called directly: right calls, and wrong ones.
+
+Anyone can call a registered target with anything. What docs/contract.md allows
+gives what the definition says; all else is refused, with a message that begins
+with the op's name and says what is wrong. A handler may also refuse what the
+contract allows and no program of the kit contains, but not compute it wrongly.
+"""
+
+from collections.abc import Iterable
+import re
+
+import jax
+
+from jax_ffi_ops.kit.testing import choices
+from jax_ffi_ops.kit.testing import right_calls
+from jax_ffi_ops.kit.testing import wrong_calls
+from jax_ffi_ops.kit.testing.base import Base
+from jax_ffi_ops.kit.testing.contract import Target
+from jax_ffi_ops.kit.testing.contract import targets
+from jax_ffi_ops.kit.testing.expected import Definition
+from jax_ffi_ops.kit.testing.wrong_calls import Wrong
+
+
+class HandlerTest(Base):
+  """A handler checks what it is called with, and computes what it should."""
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(jax.enable_x64(True))
+
+  def _targets(self) -> Iterable[Target]:
+    """Yields the targets, with each choice of the optional operands."""
+    for case in choices.presences(self.case):
+      self.definition = Definition(case)
+      yield from targets(case)
+
+  def test_handler_broadcasts(self):
+    for target in self._targets():
+      for call in right_calls.broadcast(target, self.definition):
+        self._check_right(target, call)
+
+  def test_handler_of_nothing(self):
+    for target in self._targets():
+      for call in right_calls.empty(target, self.definition):
+        self._check_right(target, call)
+
+  def test_handler_of_many_rows(self):
+    """As many as make several ranges, for several threads."""
+    self.definition = Definition(self.case)
+    for target in targets(self.case):
+      for call in right_calls.many_rows(target, self.definition):
+        self._check_right(target, call)
+
+  def test_handler_of_every_dtype(self):
+    for present in choices.presences(self.case):
+      for typed in choices.dtypes(present):
+        for case in (typed, *choices.sizes(typed)):
+          self.definition = Definition(case)
+          for target in targets(case):
+            call = right_calls.some_rows(target, self.definition)
+            self._check_right(target, call)
+
+  def test_handler_of_empty_cores(self):
+    for case in choices.empty_cores(self.case):
+      self.definition = Definition(case)
+      for target in targets(case):
+        self._check_empty(target)
+
+  def _check_empty(self, target):
+    try:
+      call = right_calls.plain(target, self.definition)
+      self.definition.results(target, call.frame, call.arrays)
+    except (IndexError, TypeError, ValueError):
+      return  # There is no such result, as of the maximum of nothing.
+    self._check_right(target, call)
+
+  def test_handler_refuses_counts(self):
+    for target in self._targets():
+      self._check_wrong(target, wrong_calls.counts)
+
+  def test_handler_refuses_shapes(self):
+    for target in self._targets():
+      self._check_wrong(target, wrong_calls.shapes)
+
+  def test_handler_refuses_dtypes(self):
+    for target in self._targets():
+      self._check_wrong(
+          target, lambda frame: wrong_calls.dtypes(target, frame)  # pylint: disable=cell-var-from-loop
+      )
+
+  def test_handler_refuses_attributes(self):
+    for target in self._targets():
+      for wrong in (wrong_calls.attribute_types, wrong_calls.attribute_values):
+        self._check_wrong(target, lambda frame: wrong(target, frame))  # pylint: disable=cell-var-from-loop
+
+  def _check_right(self, target, call):
+    try:
+      results = call.frame.run(call.arrays)
+    except jax.errors.JaxRuntimeError as error:
+      self.fail(f"{target.name} refuses {call.label}: {error}")
+    self._check_results(target, call.label, call, results)
+
+  def _check_results(self, target, label, call, results):
+    expected = self.definition.results(target, call.frame, call.arrays)
+    for name, want, got in zip(call.frame.results, expected, results):
+      problem = want.problem(got)
+      if problem:
+        dtypes = ", ".join(dict.fromkeys(map(str, target.dtypes.values())))
+        self.fail(f"{target.name} with {label} ({dtypes}): {name} {problem}")
+
+  def _check_wrong(self, target, variations):
+    right = right_calls.plain(target, self.definition)
+    self._check_right(target, right)
+    for wrong in variations(right.frame):
+      self._check_refused(target, wrong)
+
+  def _check_refused(self, target: Target, wrong: Wrong) -> None:
+    allowed = target.allows(wrong.frame)
+    call = None
+    if allowed:
+      call = right_calls.of_frame(target, self.definition, wrong.frame)
+    try:
+      results = wrong.frame.run(call and call.arrays)
+    except (jax.errors.JaxRuntimeError, ValueError) as error:
+      self._check_message(target, wrong, str(error), allowed)
+      return
+    if not allowed:
+      self.fail(
+          f"{target.name} takes {wrong.label}: the handler has to refuse it."
+      )
+    if call is not None:
+      self._check_results(target, wrong.label, call, results)
+
+  def _check_message(self, target, wrong, message, allowed):
+    name = re.escape(target.call.op.name)
+    begin = rf"INVALID_ARGUMENT: \w*{name}\w*: "
+    if not re.match(begin, message):
+      self.fail(
+          f"{target.name} with {wrong.label} has to say 'INVALID_ARGUMENT:"
+          f" {target.call.op.name}: ...', but says {message!r}"
+      )
+    if not allowed and not re.match(rf"{begin}.*({wrong.message})", message):
+      self.fail(
+          f"{target.name} refuses {wrong.label}, but does not say"
+          f" {wrong.message!r}: {message!r}"
+      )

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong calls of the function that users call: what it says of them."""
+
+import dataclasses
+import decimal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops.kit.testing.base import Base
+
+_DTYPES = ("bool", "int8", "uint16", "int32", "int64", "complex64",
+           "complex128", "float8_e4m3fn", "int4")  # fmt: skip
+_FOREIGN_DTYPES = (">f4", "longdouble", "object", "U1", "M8[s]")
+_NO_ARRAYS = ([1.0, 2.0, 3.0], (1.0, 2.0, 3.0), "text", {})
+_NO_NUMBERS = (None, "1e-6", 1e-6j, np.complex64(1), [1e-6], np.array(1e-6),
+               decimal.Decimal("1e-6"))  # fmt: skip
+
+
+class PublicCallTest(Base):
+  """A wrong call is an error that names the argument and shows its value."""
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(jax.enable_x64(True))
+
+  def _check(self, error, names, shown, operands, attributes=None):
+    """Expects an error that has one of the names, and shows the value."""
+    slots = list(operands)
+    for i, x in enumerate(self.case.slots):
+      if x is None:
+        slots.insert(i, None)
+    attributes = dict(self.case.attributes) | (attributes or {})
+    what = f"{type(self).__name__}: {' or '.join(names)} = {shown!s}"
+    with self.assertRaisesRegex(error, rf"\b({'|'.join(names)})\b", msg=what):
+      self.case.function(*slots, **attributes)
+    try:
+      self.case.function(*slots, **attributes)
+    except error as e:
+      self.assertIn(str(shown), str(e))
+
+  def _with(self, index, value):
+    operands = self.case.arrays((2,))
+    operands[index] = value
+    return operands
+
+  def test_refuses_dtypes(self):
+    op = self.case.op
+    for i, (name, x, allowed) in enumerate(
+        zip(op.operands, self.case.operands, op.dtypes)
+    ):
+      if allowed is None:
+        continue
+      for dtype in _DTYPES:
+        if jnp.dtype(dtype) not in allowed:
+          array = jnp.ones(x.core, dtype)
+          self._check(TypeError, [name], dtype, self._with(i, array))
+      for dtype in _FOREIGN_DTYPES:
+        array = np.zeros(x.core, dtype)
+        self._check(TypeError, [name], array.dtype, self._with(i, array))
+      self._check(TypeError, [name], "key<", self._with(i, jax.random.key(0)))
+
+  def test_refuses_what_is_no_array(self):
+    for i, name in enumerate(self.case.op.operands):
+      for value in _NO_ARRAYS:
+        self._check(TypeError, [name], repr(value), self._with(i, value))
+      if i not in self.case.declared.signature.optional:
+        self._check(TypeError, [name], None, self._with(i, None))
+
+  def test_refuses_shapes(self):
+    op = self.case.op
+    for i, (name, x) in enumerate(zip(op.operands, self.case.operands)):
+      core = op.signature.operands[i]
+      if not core:
+        continue
+      for shape in {x.core[1:], ()} - {x.core}:
+        self._check(ValueError, [name], "", self._with(i, np.ones(shape, x.dtype)))
+      for axis, dim in enumerate(core):
+        alike = [n for n, c in zip(op.operands, op.signature.operands) if dim in c]
+        if len(alike) == 1:
+          continue
+        for size in (0, 1, x.core[axis] + 1):
+          shape = (*x.core[:axis], size, *x.core[axis + 1 :])
+          wrong = self._with(i, np.ones(shape, x.dtype))
+          self._check(ValueError, alike, size, wrong)
+      if name in op.parameters:
+        for loops in ((1,), (2,)):
+          wrong = np.ones((*loops, *x.core), x.dtype)
+          self._check(ValueError, [name], wrong.shape, self._with(i, wrong))
+
+  def test_refuses_traced_operands(self):
+    """Under jit and vmap, too."""
+    name, x = self.case.op.operands[0], self.case.operands[0]
+    if self.case.op.dtypes[0] is None:
+      return
+
+    def traced(x):
+      self._check(TypeError, [name], "bool", self._with(0, x))
+      return x
+
+    array = np.ones((2, *x.core), bool)
+    jax.jit(traced)(array)
+    jax.vmap(traced)(array)
+
+  def test_refuses_attributes(self):
+    operands = self.case.arrays((2,))
+    for name, attribute in self.case.op.attributes.items():
+      if isinstance(attribute.type, list) or np.dtype(attribute.type).kind in "bUO":
+        continue
+      for value in (*_NO_NUMBERS, True, np.bool_(True)):
+        self._check(TypeError, [name], repr(value), operands, {name: value})
+      if attribute.minimum is not None:
+        values = [attribute.minimum - 1, np.int8(attribute.minimum - 3)]
+        if np.dtype(attribute.type).kind == "f":
+          values += [float("-inf"), float("nan"), np.float32("nan")]
+        for value in values:
+          self._check(ValueError, [name], value, operands, {name: value})
+
+      def traced(value):
+        self._check(TypeError, [name], "Trace", operands, {name: value})  # pylint: disable=cell-var-from-loop
+        return value
+
+      jax.jit(traced)(1.0)
+      jax.vmap(traced)(np.ones(2))
+
+  def test_case_sets_an_attribute(self):
+    """Else nobody would see a handler that takes the default for granted."""
+    if not self.case.op.attributes:
+      return
+    values = self.case.call.attributes
+    try:
+      defaults = dataclasses.replace(self.case, attributes={}).call.attributes
+    except TypeError:
+      return  # There are none.
+    same = [name for name, value in defaults.items() if value == values[name]]
+    if len(same) == len(values):
+      name, value = next(iter(values.items()))
+      self.fail(
+          f"{type(self).__name__}: no case sets {' or '.join(same)}: give the"
+          f" Case another value than the default, such as attributes="
+          f"{{{name!r}: {_another(value.value)!r}}}."
+      )
+
+
+def _another(value):
+  if isinstance(value, str):
+    return value + "..."
+  return not value if isinstance(value, np.bool_) else (value + 0.25).item()

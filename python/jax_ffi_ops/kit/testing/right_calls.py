@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Right direct calls of an op's targets, in all forms of broadcasting."""
+
+from collections.abc import Iterator, Mapping
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from jax_ffi_ops.kit.dimensions import Parts
+from jax_ffi_ops.kit.testing.case import Case
+from jax_ffi_ops.kit.testing.contract import Target
+from jax_ffi_ops.kit.testing.expected import Arrays
+from jax_ffi_ops.kit.testing.expected import Definition
+from jax_ffi_ops.kit.testing.frames import Buffer
+from jax_ffi_ops.kit.testing.frames import Frame
+from jax_ffi_ops.kit.testing.frames import Shape
+
+# No size becomes 1, which would broadcast, when it changes by one.
+_LEADING = (3, 4)
+_TRAILING = (5,)
+# What an operand may have of them.
+_FORMS = ((), (1, 1), (3, 1), (1, 4), (3, 4))
+_RANDOM = 12
+# parallel.h: what one thread moves at least, and so a range of rows.
+_RANGE_BYTES = 128 * 1024
+_RANGES = 5
+
+
+class Right(NamedTuple):
+  """A call, its operands, and what is special about it."""
+
+  label: str
+  frame: Frame
+  arrays: Arrays
+
+
+# The leading and trailing loops of each operand.
+_Loops = Mapping[str, tuple[Shape, Shape]]
+
+
+def call(
+    target: Target,
+    definition: Definition,
+    loops: _Loops,
+    batch_rank: int = 0,
+    trailing: int = 0,
+    seed: int = 0,
+) -> Right:
+  """Returns the call whose operands have these loops."""
+  axes = target.call.op.axes
+  parts = {
+      name: Parts(leading, target.core(name), own if axes[name][1] else ())
+      for name, (leading, own) in loops.items()
+  }
+  arrays = definition.arrays(target, parts, seed)
+  buffers = {
+      name: Buffer(arrays[name].shape, arrays[name].dtype)
+      for name in target.operands
+  }
+  frame = target.frame(buffers, batch_rank, trailing)
+  label = ", ".join(f"{name}{list(b.shape)}" for name, b in buffers.items())
+  if target.is_backward:
+    label += f", batch_rank={batch_rank}"
+  return Right(label, frame, arrays)
+
+
+def _trailing(target):
+  return _TRAILING if target.call.op.signature.starred else ()
+
+
+def _all_have(target, leading, trailing=(), shared=None):
+  """Returns loops for all operands; weights of a backward call have `shared`."""
+  names = (*target.operands, *target.call.op.operands)
+  loops = dict.fromkeys(names, (leading, trailing))
+  if target.is_backward and shared is not None:
+    loops |= {name: (shared, ()) for name in target.shareable}
+  return loops
+
+
+def plain(target: Target, definition: Definition) -> Right:
+  """Returns a call as programs mostly have it."""
+  trailing = _trailing(target)
+  loops = _all_have(target, _LEADING, trailing, shared=_LEADING[:1])
+  return call(target, definition, loops, 1, len(trailing))
+
+
+def broadcast(target: Target, definition: Definition) -> Iterator[Right]:
+  """Yields calls whose operands lack loops or have them as 1."""
+  trailing = _trailing(target)
+  names = [n for n in target.operands if definition.is_free(target, n)]
+  for name in names:
+    for leading in _FORMS[:-1]:
+      own = tuple(1 for _ in trailing) if leading else ()
+      loops = _all_have(target, _LEADING, trailing)
+      loops[name] = (leading, own)
+      yield call(target, definition, loops, 0, len(trailing))
+    loops = _all_have(target, (2,) * 8, trailing)
+    loops[name] = ((2, 1) * 4, trailing)
+    yield call(target, definition, loops, 0, len(trailing))
+  for rank in range(len(_LEADING) + 1) if target.is_backward else ():
+    for shared in {(), (1,) * rank, _LEADING[:rank]}:
+      loops = _all_have(target, _LEADING, trailing, shared=shared)
+      yield call(target, definition, loops, rank, len(trailing))
+  for seed in range(_RANDOM):
+    yield _random(target, definition, names, trailing, seed)
+
+
+def _random(target, definition, names, trailing, seed):
+  rng = np.random.default_rng(seed)
+  full = tuple(int(n) for n in rng.choice((1, 2, 3, 5), rng.integers(1, 5)))
+  rank = int(rng.integers(len(full) + 1))
+
+  def some(sizes):
+    return tuple(n if rng.random() < 0.5 else 1 for n in sizes)
+
+  loops = _all_have(target, full, trailing)
+  for name in names:
+    loops[name] = (some(full), some(trailing))
+    if target.is_backward and name in target.shareable and rng.random() < 0.7:
+      loops[name] = (some(full[:rank]), ())
+      if rank == len(full):
+        loops[name] = (some(full), trailing)
+  return call(target, definition, loops, rank, len(trailing), seed)
+
+
+def empty(target: Target, definition: Definition) -> Iterator[Right]:
+  """Yields calls without any rows."""
+  trailing = _trailing(target)
+  for leading in ((0,), (3, 0), (0, 3), (2, 0, 3)):
+    for rank in range(len(leading) + 1) if target.is_backward else (0,):
+      loops = _all_have(target, leading, trailing, shared=leading[:rank])
+      yield call(target, definition, loops, rank, len(trailing))
+  if trailing:
+    loops = _all_have(target, _LEADING, (0,))
+    yield call(target, definition, loops, 0, 1)
+
+
+def some_rows(target: Target, definition: Definition) -> Right:
+  """Returns a call of a few rows, more than a kernel takes at once."""
+  loops = _all_have(target, (7,), (1,) * bool(_trailing(target)), shared=())
+  return call(target, definition, loops, 0, len(_trailing(target)))
+
+
+def many(case: Case) -> int:
+  """Returns how many rows make several ranges."""
+  row = max(
+      math.prod(x.core) * np.dtype(x.dtype).itemsize for x in case.operands
+  )
+  return _RANGES * _RANGE_BYTES // max(1, row) + 3
+
+
+def many_rows(target: Target, definition: Definition) -> Iterator[Right]:
+  """Yields calls that take several ranges."""
+  trailing = _trailing(target)
+  rows = many(definition.case)
+  loops = _all_have(target, (rows,), trailing, shared=())
+  yield call(target, definition, loops, 0, len(trailing))
+  if target.is_backward and target.shareable:
+    # One group after the other, and weights that no rows share.
+    loops = _all_have(target, (rows // 5, 5), trailing, shared=(rows // 5,))
+    yield call(target, definition, loops, 1, len(trailing))
+    yield call(target, definition, _all_have(target, (rows,)), 0, 0)
+
+
+def of_frame(
+    target: Target, definition: Definition, frame: Frame
+) -> Right | None:
+  """Returns operands for an allowed call, if it is defined what it gives."""
+  dims = target.dimensions(frame)
+  parts = dict(zip(frame.operands, dims.arrays))
+  for name in (*target.operands, *target.call.op.operands):
+    full = dims.full(target.core(name, dims.sizes), target.call.op.axes[name][1])
+    if parts.setdefault(name, full) != full:
+      if not definition.is_free(target, name):
+        return None
+  arrays = definition.arrays(target, parts)
+  for name, b in frame.operands.items():
+    arrays[name] = arrays[name].astype(b.dtype)
+  return Right("", frame, arrays)

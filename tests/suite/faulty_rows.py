@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ops of faulty_rows_ffi.cc: what direct calls and many rows can show."""
+
+import functools
+
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import Operand
+from ops import library
+
+
+def _name(target):
+  return target.removeprefix(library.prefix)
+
+
+def _reference(x, w, *, factor):
+  return factor * (x if w is None else x * w), jnp.sum(x)
+
+
+@functools.cache
+def rows(name: str) -> Case:
+  """Returns a case of y = factor x w with the residual total = sum(x)."""
+  op = kit.op(
+      _name(name),
+      library=library,
+      signature="(n),(n)?->(n),()",
+      residuals=("total",),
+      attributes={"factor": np.float32},
+      dtypes=("float32",),
+      weights={"w": "x"},
+      reference=_reference,
+  )
+  operands = [Operand((4,)), Operand((4,))]
+  return Case(op, operands, attributes={"factor": 2.0})
+
+
+@functools.cache
+def trailing(name: str) -> Case:
+  """Returns a case of y = x w along any axis."""
+  op = kit.op(
+      _name(name),
+      library=library,
+      signature="(n,*),(n)->(n,*)",
+      dtypes=("float32",),
+      parameters=("w",),
+      reference=lambda x, w: x * w,
+  )
+  return Case(op, [Operand((4,)), Operand((4,))])

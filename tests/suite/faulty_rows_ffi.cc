@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ops whose handlers have one fault each that only direct calls, or many rows,
+// can show: (n),(n)?->(n),(), y = factor x w and total = sum(x); and one with
+// trailing loops, (n,*),(n)->(n,*), y = x w.
+#include <cstdint>
+#include <string>
+
+#include "xla_ffi_ops/ffi.h"
+
+namespace xla_ffi_ops {
+namespace {
+
+using Buffer = ffi::AnyBuffer;
+using Result = ffi::Result<ffi::AnyBuffer>;
+
+enum Fault {
+  kNone,
+  kSkipsRangeStart,
+  kDividesByColumns,
+  kIgnoresAttribute,
+  kWrongResidual,
+  kIgnoresPresent,
+  kUncheckedDimension,
+};
+
+template <Fault fault>
+HandlerResult Forward(CpuContext device, ffi::Dictionary attributes,
+                      ffi::RemainingArgs operands, Result y, Result total) {
+  const auto present = attributes.get<int64_t>("present");
+  const auto factor = attributes.get<float>("factor");
+  Call call;
+  if (!present.has_value()) call.Fail("present", "be an int64", "none");
+  if (attributes.size() != 2) {
+    call.Fail("attributes", "be 2", std::to_string(attributes.size()));
+  }
+  if (fault != kIgnoresAttribute && !factor.has_value()) {
+    call.Fail("factor", "be a float32", "none");
+  }
+  if (!call.ok()) return call.error();
+  const bool has_w =
+      fault == kIgnoresPresent ? operands.size() == 2 : (*present & 2) != 0;
+  Argument x("x");
+  Weight w("w", has_w);
+  if (fault != kIgnoresPresent) call.Present(*present, 1, 2);
+  call.Operands(operands, {&x, &w});
+  Dim n = kUnknownDim;
+  Dim own = kUnknownDim;
+  call.Operand(x, ffi::F32, {&n});
+  call.Weights(x, {&w}, {fault == kUncheckedDimension ? &own : &n});
+  call.Result("y", *y, ffi::F32, {&n});
+  call.Result("total", *total, ffi::F32, {});
+  if (!call.Done()) return call.error();
+
+  volatile int64_t columns = 64;
+  if (fault == kDividesByColumns) columns = columns / n;
+  const float scale = fault == kIgnoresAttribute ? 2.0f : *factor;
+  return ForRows(
+      device, Product(call.loops()), 2 * n * sizeof(float),
+      [=, x = x.rows<float>(), w = w.rows<float>(), y = Data<float>(*y),
+       total = Data<float>(*total)](Cpu, int64_t begin, int64_t end) {
+        const bool skips = fault == kSkipsRangeStart && begin > 0;
+        for (int64_t row = begin + skips; row < end; ++row) {
+          float sum = 0;
+          for (int64_t j = 0; j < n; ++j) {
+            const float factor = w.data ? scale * w[row][j] : scale;
+            y[row * n + j] = x[row][j] * factor;
+            sum += x[row][j];
+          }
+          total[row] = fault == kWrongResidual ? sum * 1.0001f : sum;
+        }
+      });
+}
+
+template <bool mixes_up>
+HandlerResult Trailing(CpuContext, int64_t trailing_rank, Buffer x, Buffer w,
+                       Result y) {
+  Dim n = kUnknownDim;
+  Checks checks;
+  checks.TrailingRank(trailing_rank);
+  checks.Operand("x", x, ffi::F32, {&n});
+  checks.TrailingRank(0);
+  if (w.dimensions().size() != 1) {
+    checks.Fail("w", "have rank 1", ToString(w.dimensions()));
+  } else {
+    checks.Operand("w", w, ffi::F32, {&n});
+  }
+  checks.TrailingRank(trailing_rank);
+  checks.Result("y", *y, ffi::F32, {&n});
+  if (!checks.ok()) return checks.error();
+  const int64_t behind = mixes_up ? 1 : Product(checks.trailing());
+  for (int64_t i = 0; i < static_cast<int64_t>(x.element_count()); ++i) {
+    Data<float>(*y)[i] = Data<float>(x)[i] * Data<float>(w)[i / behind % n];
+  }
+  return ffi::Error::Success();
+}
+
+}  // namespace
+
+#define DEFINE_OP(name, fault)                            \
+  XLA_FFI_OPS_DEFINE_HANDLER(name##_fwd, Forward<fault>,  \
+                             .Attrs()                     \
+                                 .RemainingArgs() /* x, w */ \
+                                 .Ret<Buffer>()   /* y */ \
+                                 .Ret<Buffer>()) /* total */
+DEFINE_OP(test_rows_sound, kNone);
+DEFINE_OP(test_skips_range_start, kSkipsRangeStart);
+DEFINE_OP(test_divides_by_columns, kDividesByColumns);
+DEFINE_OP(test_ignores_attribute, kIgnoresAttribute);
+DEFINE_OP(test_wrong_residual, kWrongResidual);
+DEFINE_OP(test_ignores_present, kIgnoresPresent);
+DEFINE_OP(test_unchecked_dimension, kUncheckedDimension);
+
+#define DEFINE_TRAILING_OP(name, mixes_up)                     \
+  XLA_FFI_OPS_DEFINE_HANDLER(name##_fwd, Trailing<mixes_up>,   \
+                             .Attr<int64_t>("trailing_rank")   \
+                                 .Arg<Buffer>()   /* x */      \
+                                 .Arg<Buffer>()   /* w */      \
+                                 .Ret<Buffer>()) /* y */
+DEFINE_TRAILING_OP(test_trailing_sound, false);
+DEFINE_TRAILING_OP(test_mixes_up_trailing, true);
+
+}  // namespace xla_ffi_ops

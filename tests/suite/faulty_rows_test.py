@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generated tests of handlers find what is wrong, and say what it is."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import faulty_rows
+
+from jax_ffi_ops.kit import testing
+
+
+def _failures(case, test):
+  """Runs one of the generated tests; returns what it says."""
+  test_class = type("Test", (testing.HandlerTest,), {"case": case})
+  result = unittest.TestResult()
+  test_class(test).run(result)
+  assert not result.errors, result.errors[0][1]
+  return [text.splitlines()[-1] for _, text in result.failures]
+
+
+class SoundTest(testing.HandlerTest):
+  """Without a fault, nothing of the below is said."""
+
+  case = faulty_rows.rows("test_rows_sound")
+
+
+class SoundTrailingTest(testing.HandlerTest):
+  case = faulty_rows.trailing("test_trailing_sound")
+
+
+class FaultyRowsTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (
+          "skips_range_start",
+          "test_handler_of_many_rows",
+          r"skips_range_start_fwd with x\[40963, 4\].*: y is off by",
+      ),
+      (
+          "ignores_attribute",
+          "test_handler_refuses_attributes",
+          r"ignores_attribute_fwd takes factor = .*: the handler has to refuse",
+      ),
+      (
+          "wrong_residual",
+          "test_handler_broadcasts",
+          r"wrong_residual_fwd with .*: total is off by",
+      ),
+      (
+          "ignores_present",
+          "test_handler_refuses_attributes",
+          r"ignores_present_fwd takes present = .*: the handler has to refuse",
+      ),
+      (
+          "unchecked_dimension",
+          "test_handler_refuses_shapes",
+          r"unchecked_dimension_fwd takes \w of shape .*: the handler has to",
+      ),
+  )
+  def test_rows(self, name, test, message):
+    self.check(faulty_rows.rows(f"test_{name}"), test, message)
+
+  def test_mixes_up_trailing(self):
+    self.check(
+        faulty_rows.trailing("test_mixes_up_trailing"),
+        "test_handler_broadcasts",
+        "mixes_up_trailing_fwd with .*: y is off by",
+    )
+
+  def test_crash_for_no_columns(self):
+    """A crash ends the process; which test it was is said before."""
+    test = "test_handler_of_empty_cores"
+    program = (
+        f"import faulthandler, faulty_rows, faulty_rows_test as tests\n"
+        f"faulthandler.enable()\n"
+        f"tests._failures(faulty_rows.rows('test_divides_by_columns'), {test!r})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    self.assertLess(done.returncode, 0)
+    self.assertIn(f"in {test}", done.stderr)
+
+  def check(self, case, test, message):
+    failures = _failures(case, test)
+    self.assertLen(failures, 1)
+    self.assertRegex(failures[0], message)
+
+
+if __name__ == "__main__":
+  absltest.main()
