@@ -10,47 +10,16 @@ import numpy as np
 from jax_ffi_ops import kit
 
 
-def layer_norm(
-    x: jax.Array,
-    scale: jax.Array | None = None,
-    bias: jax.Array | None = None,
-    *,
-    eps: float = 1e-6,
-) -> jax.Array:
-  """Normalizes the last axis of `x` to mean 0 and variance 1.
-
-  y = (x - mean(x)) / sqrt(var(x) + eps) * scale + bias
-
-  The variance is the mean of the squared differences from the mean. Sums are
-  kept in float32, for float64 in float64, and the result is rounded once. From
-  Ba, Kiros and Hinton, "Layer Normalization" (arXiv:1607.06450).
-
-  Args:
-    x: array of shape [..., d] and dtype float16, bfloat16, float32 or float64.
-    scale: None, or an array of shape [d] and one of these dtypes, not
-      necessarily that of `x`.
-    bias: likewise.
-    eps: number, zero or positive, known when the function is traced.
-
-  Returns:
-    An array of the shape and dtype of `x`.
-
-  Raises:
-    TypeError: an operand is no array of a supported dtype, or `eps` is no
-      number or a traced one.
-    ValueError: `x` is a scalar, `scale` or `bias` has the wrong shape, or `eps`
-      is negative or NaN.
-  """
-  return _layer_norm(x, scale, bias, eps=eps)
-
-
 def _reference(x, scale, bias, *, eps):
   wide = x.astype(kit.accumulator(x.dtype))
   mean = jnp.mean(wide)
   centered = wide - mean
   rstd = 1 / jnp.sqrt(jnp.mean(centered * centered) + eps.astype(wide.dtype))
-  y = centered * rstd * (1 if scale is None else scale)
-  y = y + (0 if bias is None else bias)
+  y = centered * rstd
+  if scale is not None:
+    y = y * scale
+  if bias is not None:
+    y = y + bias
   return y.astype(x.dtype), mean, rstd
 
 
@@ -69,4 +38,38 @@ _layer_norm = kit.op(
     weights={"scale": "x", "bias": "x"},
     row_sums=("scale", "bias"),
 )
-kit.public(_layer_norm)(layer_norm)
+
+
+@kit.public(_layer_norm)
+def layer_norm(
+    x: jax.Array,
+    scale: jax.Array | None = None,
+    bias: jax.Array | None = None,
+    *,
+    eps: float = 1e-6,
+) -> jax.Array:
+  """Gives the last axis of `x` the mean 0 and the variance 1.
+
+  y = (x - mean(x)) / sqrt(var(x) + eps) * scale + bias
+
+  The mean and the variance are those of the last axis. Sums are kept in
+  float32, for float64 in float64, and the result is rounded once. From Ba,
+  Kiros and Hinton, "Layer Normalization" (arXiv:1607.06450).
+
+  Args:
+    x: array of shape [..., d] and dtype float16, bfloat16, float32 or float64.
+    scale: None, or an array of shape [d] and one of these dtypes, not
+      necessarily that of `x`.
+    bias: likewise.
+    eps: number, zero or positive, known when the function is traced.
+
+  Returns:
+    An array of the shape and dtype of `x`.
+
+  Raises:
+    TypeError: `x`, `scale` or `bias` is no array of a supported dtype, or `eps`
+      is no number or a traced one.
+    ValueError: `x` is a scalar, `scale` or `bias` has the wrong shape, or `eps`
+      is negative or NaN.
+  """
+  return _layer_norm(x, scale, bias, eps=eps)

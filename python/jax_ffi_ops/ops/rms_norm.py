@@ -10,6 +10,31 @@ import numpy as np
 from jax_ffi_ops import kit
 
 
+def _reference(x, scale, *, eps):
+  wide = x.astype(kit.accumulator(x.dtype))
+  rstd = 1 / jnp.sqrt(jnp.mean(wide * wide) + eps.astype(wide.dtype))
+  y = wide * rstd * (1 if scale is None else scale)
+  return y.astype(x.dtype), rstd
+
+
+_rms_norm = kit.op(
+    "rms_norm",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("librms_norm_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(d),(d)?->(d),()",
+    residuals=("rstd",),
+    attributes={"eps": kit.Attribute(np.float64, minimum=0)},
+    reference=_reference,
+    dtypes=kit.FLOATING,
+    parameters=("scale",),
+    weights={"scale": "x"},
+    row_sums=("scale",),
+)
+
+
+@kit.public(_rms_norm)
 def rms_norm(
     x: jax.Array, scale: jax.Array | None = None, *, eps: float = 1e-6
 ) -> jax.Array:
@@ -37,28 +62,3 @@ def rms_norm(
       negative or NaN.
   """
   return _rms_norm(x, scale, eps=eps)
-
-
-def _reference(x, scale, *, eps):
-  wide = x.astype(kit.accumulator(x.dtype))
-  rstd = 1 / jnp.sqrt(jnp.mean(wide * wide) + eps.astype(wide.dtype))
-  y = wide * rstd * (1 if scale is None else scale)
-  return y.astype(x.dtype), rstd
-
-
-_rms_norm = kit.op(
-    "rms_norm",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("librms_norm_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
-    signature="(d),(d)?->(d),()",
-    residuals=("rstd",),
-    attributes={"eps": kit.Attribute(np.float64, minimum=0)},
-    reference=_reference,
-    dtypes=kit.FLOATING,
-    parameters=("scale",),
-    weights={"scale": "x"},
-    row_sums=("scale",),
-)
-kit.public(_rms_norm)(rms_norm)
