@@ -12,7 +12,7 @@ namespace {
 using Buffer = ffi::AnyBuffer;
 using Result = ffi::Result<ffi::AnyBuffer>;
 
-Status Forward(CpuContext, Buffer a, Buffer b, Result y, Result s) {
+HandlerResult Forward(CpuContext, Buffer a, Buffer b, Result y, Result s) {
   Checks checks;
   checks.Operand("a", a, ffi::F32, {});
   checks.Operand("b", b, ffi::F32, {});
@@ -30,7 +30,7 @@ Status Forward(CpuContext, Buffer a, Buffer b, Result y, Result s) {
 }
 
 // Rows may share a, b or both; the cotangent is a sum over rows then.
-Status Backward(CpuContext, int64_t batch_rank, Buffer s, Buffer dy, Buffer ds,
+HandlerResult Backward(CpuContext, int64_t batch_rank, Buffer s, Buffer dy, Buffer ds,
                 Result da, Result db) {
   Checks checks;
   checks.Operand("s", s, ffi::F32, {});

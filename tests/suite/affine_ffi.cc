@@ -50,7 +50,7 @@ struct Call {
   }
 };
 
-Status Forward(CpuContext, int64_t present, ffi::RemainingArgs args,
+HandlerResult Forward(CpuContext, int64_t present, ffi::RemainingArgs args,
                ffi::RemainingRets rets) {
   Call call(present, 0, 1, args, rets);
   if (!call.checks.ok()) return call.checks.error();
@@ -76,7 +76,7 @@ Status Forward(CpuContext, int64_t present, ffi::RemainingArgs args,
   return ffi::Error::Success();
 }
 
-Status Backward(CpuContext, int64_t batch_rank, int64_t present,
+HandlerResult Backward(CpuContext, int64_t batch_rank, int64_t present,
                 ffi::RemainingArgs args, ffi::RemainingRets rets) {
   Call call(present, 1, 2 + (present >> 1 & 1), args, rets);
   Checks& checks = call.checks;
