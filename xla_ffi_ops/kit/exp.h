@@ -31,7 +31,8 @@ struct ExpConstants<float> {
   // Has as few bits as lets n * kLn2High be exact; and the rest of ln(2).
   static constexpr float kLn2High = 0x1.62e4p-1f, kLn2Low = 0x1.7f7d1cp-20f;
 
-  // (exp(r) - 1 - r) / r^2, interpolated at the roots of a Chebyshev polynomial.
+  // (exp(r) - 1 - r) / r^2, interpolated at the roots of a Chebyshev
+  // polynomial.
   HD static float Rest(float r) {
     float p = 0x1.6d113cp-10f;
     p = p * r + 0x1.120ba2p-7f;

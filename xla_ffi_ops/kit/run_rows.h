@@ -87,9 +87,10 @@ HD Accumulator<T> Widen(const T& value) {
   return value;
 }
 
-// Every kLanes-th element is of one lane, in blocks: the rounding error of a sum
-// grows with 256 + cols / (256 kLanes), and the order of the additions is that
-// of every vector width.
+// Every kLanes-th element is of one lane, in blocks: the rounding error of a
+// sum grows with 256 + cols / (256 kLanes), and the order of the additions is
+// that of every vector width. The lanes are arrays of numbers, one for each of
+// a statistic's numbers: statistics of two are not vectorized.
 template <int kLanes, typename S, typename Acc, typename Element>
 HD S Total(int64_t cols, Element element) {
   constexpr int n = sizeof(S) / sizeof(Acc);
@@ -97,24 +98,15 @@ HD S Total(int64_t cols, Element element) {
   S total = S::Initial();
   for (int64_t begin = 0; begin < cols; begin += kBlock) {
     const int64_t end = std::min(cols, begin + kBlock);
-    Acc lane[n][kLanes];
-    for (int i = 0; i < n; ++i) {
-      std::fill_n(lane[i], kLanes, S::Initial().value[i]);
-    }
-    const auto get = [&](int k) INLINED {
-      S s;
-      for (int i = 0; i < n; ++i) s.value[i] = lane[i][k];
-      return s;
-    };
-    const auto set = [&](int k, S s) INLINED {
-      for (int i = 0; i < n; ++i) lane[i][k] = s.value[i];
-    };
+    Acc a[kLanes], b[kLanes];
+    std::fill_n(a, kLanes, S::Initial().value[0]);
+    if constexpr (n > 1) std::fill_n(b, kLanes, S::Initial().value[1]);
     const auto add = [&](int64_t j, int lanes) INLINED {
 #pragma omp simd
       for (int k = 0; k < lanes; ++k) {
-        S s = get(k);
-        s.Combine(element(j + k));
-        set(k, s);
+        const S s = element(j + k);
+        a[k] = S::Combine(a[k], s.value[0]);
+        if constexpr (n > 1) b[k] = S::Combine(b[k], s.value[1]);
       }
     };
     int64_t j = begin;
@@ -123,12 +115,12 @@ HD S Total(int64_t cols, Element element) {
     for (int half = kLanes / 2; half > 0; half /= 2) {
 #pragma omp simd
       for (int k = 0; k < half; ++k) {
-        S s = get(k);
-        s.Combine(get(k + half));
-        set(k, s);
+        a[k] = S::Combine(a[k], a[k + half]);
+        if constexpr (n > 1) b[k] = S::Combine(b[k], b[k + half]);
       }
     }
-    total.Combine(get(0));
+    total.value[0] = S::Combine(total.value[0], a[0]);
+    if constexpr (n > 1) total.value[1] = S::Combine(total.value[1], b[0]);
   }
   return total;
 }
