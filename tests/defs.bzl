@@ -3,12 +3,13 @@
 
 load("@rules_python//python:defs.bzl", "py_test")
 
-def jax_test(name, deps = [], **kwargs):
-    """A py_test of jax_ffi_ops whose source is `name`.py."""
+def jax_test(name, src = None, deps = [], **kwargs):
+    """A py_test of jax_ffi_ops whose source is `src`, or `name`.py."""
     py_test(
         name = name,
         size = "medium",
-        srcs = [name + ".py"],
+        srcs = [src or name + ".py"],
+        main = src or name + ".py",
         legacy_create_init = False,
         visibility = ["//tests:__subpackages__"],
         deps = deps + [

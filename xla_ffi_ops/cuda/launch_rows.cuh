@@ -74,11 +74,11 @@ void SumParts(cudaStream_t stream, const Args& args, int64_t parts) {
                   args.groups, parts, args.cols, args.sums});
 }
 
-// Launches the kernels for accesses of kSize elements.
+// Launches the kernels for accesses of kSize elements, on the current device.
 template <int kSize, typename Args>
-void LaunchRowKernels(cudaStream_t stream, const Args& args) {
+void LaunchRowKernels(const StreamDevice& device, cudaStream_t stream,
+                      const Args& args) {
   constexpr int kLoads = RowLoads<Args, kSize>();
-  const StreamDevice device(stream);
   const bool has_sums = args.parts > 0;
 
   // Launches the kernel, for rows of each thread, if its clusters can run.
@@ -162,17 +162,17 @@ void LaunchRows(Cuda device, const Formula& formula, RowRange range,
     args.groups = 1;
   }
   if (args.groups <= 0) return;
+  const StreamDevice current(device.stream);
   if (args.rows <= 0) {
     if constexpr (kSums > 0) {
-      if (args.parts > 0 && args.cols > 0)
+      if (args.parts > 0 && args.cols > 0) {
         internal::SumParts(device.stream, args, 0);
+      }
     }
-    return;
-  }
-  if (internal::CanUseVectors(args)) {
-    internal::LaunchRowKernels<kVector<T>>(device.stream, args);
+  } else if (internal::CanUseVectors(args)) {
+    internal::LaunchRowKernels<kVector<T>>(current, device.stream, args);
   } else {
-    internal::LaunchRowKernels<1>(device.stream, args);
+    internal::LaunchRowKernels<1>(current, device.stream, args);
   }
 }
 

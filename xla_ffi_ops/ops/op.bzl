@@ -8,24 +8,31 @@ load("//xla_ffi_ops:options.bzl", "WARNINGS")
 
 _PASSES = ["fwd", "bwd"]
 
-def native_op(name):
+def native_op(name, deps = []):
     """Kernels and handlers of one op, in its folder below xla_ffi_ops/ops.
 
     Args:
       name: of the op, of its folder, and of the handler library. The sources are `name`.h and
         `name`.cc, the CPU kernel; `name`.cu, the CUDA kernel; `name`_ffi.cc, the handlers.
+      deps: the `formula` of each op whose formulas this one uses.
     """
+    cc_library(
+        name = "formula",
+        hdrs = [name + ".h"],
+        visibility = ["//xla_ffi_ops/ops:__subpackages__"],
+        deps = deps + ["//xla_ffi_ops/kit:kernel"],
+    )
     xla_ffi_kernel(
         name = "kernel",
         srcs = [name + ".cc"],
-        hdrs = [name + ".h"],
         copts = WARNINGS,
+        deps = [":formula"],
     )
     cuda = native.glob(["*.cu", "*.cuh"])
     cuda_library(
         name = "cuda_kernel",
         srcs = cuda,
-        copts = WARNINGS,
+        copts = WARNINGS + ["-compress-mode=size"],
         deps = [":kernel", "//xla_ffi_ops/cuda:kernel"],
     )
     xla_ffi_library(
