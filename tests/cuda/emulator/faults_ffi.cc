@@ -10,6 +10,7 @@
 
 #include "xla_ffi_ops/cuda/launch.cuh"
 #include "xla_ffi_ops/cuda/row_threads.cuh"
+#include "xla_ffi_ops/cuda/stream_device.cuh"
 
 namespace xla_ffi_ops {
 namespace {
