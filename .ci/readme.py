@@ -2,10 +2,12 @@
 """Does what the documents say.
 
   readme.py commands FILE.md ...   runs the commands of their sh blocks
+  readme.py quotes FILE.md ...     finds their quotations in the files they name
   readme.py consumer FILE.md       makes the files of its "own Bazel" section in
                                    a new workspace, and runs its program there
 
-A block is a file if the line above it is `NAME`: and nothing else.
+A block is a file if the line above it is `NAME`: and nothing else. It is a
+quotation if the line above it ends in [NAME](PATH): with a path in this tree.
 """
 
 import os
@@ -21,6 +23,9 @@ _COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(
     r"^`([^`\n]+)`:\n\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE
 )
+_QUOTATION = re.compile(
+    r"\[[^\]]+\]\(([^)]+)\):\n\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
 _PRINTS = re.compile(
     r"^`bazel run (\S+)` prints\n\n```text\n(.*?)^```$",
     re.DOTALL | re.MULTILINE,
@@ -34,6 +39,17 @@ def run_commands(text):
       print(f"$ {command}", flush=True)
       if subprocess.run(["bash", "-c", command], cwd=_ROOT).returncode:
         sys.exit(f"readme: this failed: {command}")
+
+
+def find_quotations(document, text):
+  """Finds each quotation, and every file that a document refers to."""
+  folder = document.parent
+  for path, quotation in _QUOTATION.findall(text):
+    if quotation not in (folder / path).read_text("utf-8"):
+      sys.exit(f"readme: this is not in {path}:\n{quotation}")
+  for path in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+    if "://" not in path and not (folder / path).exists():
+      sys.exit(f"readme: {document} refers to {path}, which is not there")
 
 
 def run_consumer(text, folder):
@@ -66,6 +82,9 @@ def main():
   if what == "commands":
     for text in texts:
       run_commands(text)
+  elif what == "quotes":
+    for name, text in zip(names, texts):
+      find_quotations(_ROOT / name, text)
   elif what == "consumer":
     (text,) = texts
     folder = pathlib.Path(tempfile.mkdtemp(dir=os.environ.get("TMPDIR")))

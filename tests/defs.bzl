@@ -5,12 +5,13 @@ load("@rules_python//python:defs.bzl", "py_test")
 
 _TAG = "gpu"
 
-def jax_test(name, deps = [], **kwargs):
-    """A py_test of jax_ffi_ops whose source is `name`.py, for GPUs too."""
+def jax_test(name, src = None, deps = [], **kwargs):
+    """A py_test of jax_ffi_ops whose source is `src`, or `name`.py; for GPUs too."""
     py_test(
         name = name,
         size = "medium",
-        srcs = [name + ".py"],
+        srcs = [src or name + ".py"],
+        main = src or name + ".py",
         legacy_create_init = False,
         tags = [_TAG],
         visibility = ["//tests:__subpackages__"],

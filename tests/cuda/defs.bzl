@@ -29,7 +29,7 @@ def cuda_test(name, libraries = {}, deps = [], disassembles = False, src = None)
     files = libraries | (_DISASSEMBLER if disassembles else {})
     py_test(
         name = name,
-        size = "small",
+        size = "medium" if disassembles else "small",
         srcs = [src or name + ".py"],
         main = src or name + ".py",
         data = files.values(),

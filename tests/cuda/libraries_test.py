@@ -11,14 +11,12 @@ import elf
 from jax_ffi_ops.kit import metadata
 
 _HANDLERS = {
-    "RMS_NORM": [
-        "xla_ffi_ops_rms_norm_bwd",
-        "xla_ffi_ops_rms_norm_fwd",
-        "xla_ffi_ops_rms_norm_unscaled_bwd",
-        "xla_ffi_ops_rms_norm_unscaled_fwd",
-    ],
     "OPTIONAL": ["cuda_test_twice_fwd"],
     "TWICE": ["cuda_test_twice_fwd"],
+} | {
+    name: [name.lower() + "_bwd", name.lower() + "_fwd"]
+    for name in os.environ
+    if name.startswith("XLA_FFI_OPS_")
 }
 
 # All that a Linux with GCC's runtime has; not libcuda, not libcudart.

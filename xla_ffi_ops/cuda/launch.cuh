@@ -11,68 +11,11 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <stdexcept>
-#include <string>
 #include <tuple>
 
-#include "xla_ffi_ops/cuda/row_threads.cuh"
+#include "xla_ffi_ops/cuda/stream_device.cuh"
 
 namespace xla_ffi_ops {
-
-// Throws an error that names what failed.
-inline void CheckCuda(const char* what, cudaError_t error) {
-  if (error == cudaSuccess) return;
-  cudaGetLastError();  // Or it would be reported to whoever asks next.
-  throw std::runtime_error(std::string(what) + ": " + cudaGetErrorName(error) +
-                           ": " + cudaGetErrorString(error));
-}
-
-// Allows all of CUDA's functions while it lives: while a thread records a
-// graph, whatever might disturb the recording is refused unless CUDA is told
-// that it does not. The first call of any function may be of that kind, as it
-// may load kernels.
-class RelaxedCapture {
- public:
-  RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  ~RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
-
-// Makes the device that `stream` belongs to the current one while it lives.
-// What launches kernels has one before it calls any function of CUDA.
-class StreamDevice {
- public:
-  explicit StreamDevice(cudaStream_t stream) {
-    CheckCuda("cudaGetDevice", cudaGetDevice(&previous_));
-    id_ = previous_;
-#if CUDART_VERSION >= 12080
-    const cudaError_t error = cudaStreamGetDevice(stream, &id_);
-    if (error == cudaErrorCallRequiresNewerDriver) {
-      cudaGetLastError();  // Or it would be reported to whoever asks next.
-      id_ = previous_;
-    } else {
-      CheckCuda("cudaStreamGetDevice", error);
-    }
-#endif  // Else XLA's choice of the device is trusted, as with an old driver.
-    if (id_ != previous_) CheckCuda("cudaSetDevice", cudaSetDevice(id_));
-  }
-  ~StreamDevice() {
-    if (id_ != previous_) cudaSetDevice(previous_);
-  }
-  StreamDevice(const StreamDevice&) = delete;
-  StreamDevice& operator=(const StreamDevice&) = delete;
-
-  int id() const { return id_; }
-
- private:
-  RelaxedCapture relaxed_;
-  int id_ = 0;
-  int previous_ = 0;
-};
 
 struct LaunchShape {
   dim3 grid;

@@ -13,58 +13,21 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 
 #include "xla_ffi_ops/cuda/add_rows.cuh"
 #include "xla_ffi_ops/cuda/launch.cuh"
 #include "xla_ffi_ops/cuda/long_row_kernel.cuh"
+#include "xla_ffi_ops/cuda/row_access.cuh"
 #include "xla_ffi_ops/cuda/row_args.cuh"
 #include "xla_ffi_ops/cuda/row_kernel.cuh"
 #include "xla_ffi_ops/cuda/row_shape.cuh"
+#include "xla_ffi_ops/cuda/stream_device.cuh"
 #include "xla_ffi_ops/cuda/sum_parts.cuh"
 #include "xla_ffi_ops/kit/device.h"
 
 namespace xla_ffi_ops {
 
 namespace internal {
-
-// How many accesses of kSize elements of each input a thread keeps: a power of
-// 2, as most rows have. The next rows' are in registers too, and so are sums.
-template <typename Args, int kSize>
-constexpr int RowLoads() {
-  constexpr bool kDouble = sizeof(typename Args::T) > 4;
-  constexpr int kPack = (kSize * sizeof(typename Args::T) + 3) / 4;
-  constexpr int kSums =
-      Args::kSums * kSize * sizeof(typename Args::Acc) / sizeof(int);
-  // Doubles and more than one weight need other registers.
-  constexpr int kOthers =
-      8 * (Args::kWeights > 1) + (kDouble ? 10 * Args::Formula::kPasses : 0);
-  constexpr int kRegisters =
-      Args::kSums > 0 ? (kSize > 1 ? 80 : 40) : (kSize > 1 ? 32 : 16) - kOthers;
-  int loads = 1;
-  while (2 * loads * (2 * Args::kInputs * kPack + kSums) <= kRegisters) {
-    loads *= 2;
-  }
-  return loads;
-}
-
-// Whether kVector<T> elements can be accessed at a time: every row of each
-// array then begins at a multiple of 16 bytes.
-template <typename Args>
-bool CanUseVectors(const Args& args) {
-  uintptr_t bits = 0;
-  const auto add = [&](const void* array) {
-    bits |= reinterpret_cast<uintptr_t>(array);
-  };
-  for (int i = 0; i < Args::kInputs; ++i) add(args.inputs[i].data);
-  for (int i = 0; i < Args::kWeights; ++i) add(args.weights[i].rows.data);
-  for (int i = 0; i < Args::kOutputs; ++i) add(args.outputs[i]);
-  for (int i = 0; i < Args::kSums; ++i) {
-    add(args.sums[i].out);
-    add(args.sums[i].memory);
-  }
-  return args.cols % kVector<typename Args::T> == 0 && bits % kAccessBytes == 0;
-}
 
 // Adds up the first `parts` parts of the sums.
 template <typename Args>
@@ -74,11 +37,11 @@ void SumParts(cudaStream_t stream, const Args& args, int64_t parts) {
                   args.groups, parts, args.cols, args.sums});
 }
 
-// Launches the kernels for accesses of kSize elements.
+// Launches the kernels for accesses of kSize elements, on the current device.
 template <int kSize, typename Args>
-void LaunchRowKernels(cudaStream_t stream, const Args& args) {
+void LaunchRowKernels(const StreamDevice& device, cudaStream_t stream,
+                      const Args& args) {
   constexpr int kLoads = RowLoads<Args, kSize>();
-  const StreamDevice device(stream);
   const bool has_sums = args.parts > 0;
 
   // Launches the kernel, for rows of each thread, if its clusters can run.
@@ -162,17 +125,17 @@ void LaunchRows(Cuda device, const Formula& formula, RowRange range,
     args.groups = 1;
   }
   if (args.groups <= 0) return;
+  const StreamDevice current(device.stream);
   if (args.rows <= 0) {
     if constexpr (kSums > 0) {
-      if (args.parts > 0 && args.cols > 0)
+      if (args.parts > 0 && args.cols > 0) {
         internal::SumParts(device.stream, args, 0);
+      }
     }
-    return;
-  }
-  if (internal::CanUseVectors(args)) {
-    internal::LaunchRowKernels<kVector<T>>(device.stream, args);
+  } else if (CanUseVectors(args)) {
+    internal::LaunchRowKernels<kVector<T>>(current, device.stream, args);
   } else {
-    internal::LaunchRowKernels<1>(device.stream, args);
+    internal::LaunchRowKernels<1>(current, device.stream, args);
   }
 }
 

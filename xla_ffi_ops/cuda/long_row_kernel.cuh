@@ -9,6 +9,7 @@
 
 #include "xla_ffi_ops/cuda/pack.cuh"
 #include "xla_ffi_ops/cuda/row_args.cuh"
+#include "xla_ffi_ops/cuda/row_elements.cuh"
 #include "xla_ffi_ops/cuda/row_reduce.cuh"
 #include "xla_ffi_ops/cuda/row_threads.cuh"
 #include "xla_ffi_ops/cuda/run_formula.cuh"

@@ -14,6 +14,7 @@
 
 #include "xla_ffi_ops/cuda/pack.cuh"
 #include "xla_ffi_ops/cuda/row_args.cuh"
+#include "xla_ffi_ops/cuda/row_elements.cuh"
 
 namespace xla_ffi_ops {
 

@@ -6,22 +6,19 @@ load("@rules_python//python:defs.bzl", "py_library")
 load("//xla_ffi_ops:defs.bzl", "cuda_library", "xla_ffi_extension", "xla_ffi_kernel", "xla_ffi_library")
 load("//xla_ffi_ops:options.bzl", "WARNINGS")
 
-def native_op(name, formulas = []):
+def native_op(name, deps = []):
     """Kernels and handlers of one op, in its folder below xla_ffi_ops/ops.
 
     Args:
       name: of the op, of its folder, and of the handler library. The sources are `name`.h and
         `name`.cc, the CPU kernel; `name`.cu, the CUDA kernel; `name`_ffi.cc, the handlers.
-      formulas: other ops, whose formulas those of this one use.
+      deps: the `formula` of each op whose formulas this one uses.
     """
     cc_library(
         name = "formula",
         hdrs = [name + ".h"],
         visibility = ["//xla_ffi_ops/ops:__subpackages__"],
-        deps = ["//xla_ffi_ops/kit:kernel"] + [
-            "//xla_ffi_ops/ops/{}:formula".format(op)
-            for op in formulas
-        ],
+        deps = deps + ["//xla_ffi_ops/kit:kernel"],
     )
     xla_ffi_kernel(
         name = "kernel",
@@ -33,7 +30,7 @@ def native_op(name, formulas = []):
     cuda_library(
         name = "cuda_kernel",
         srcs = cuda,
-        copts = WARNINGS,
+        copts = WARNINGS + ["-compress-mode=size"],
         deps = [":kernel", "//xla_ffi_ops/cuda:kernel"],
     )
     xla_ffi_library(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rms_norm with its CUDA handlers, under every transformation."""
+"""The op OP with its CUDA handlers, under every transformation."""
 
 import os
 import unittest
@@ -7,6 +7,7 @@ from unittest import mock
 
 from absl.testing import absltest
 
+import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import lowering
 from jax_ffi_ops.kit import testing
@@ -14,27 +15,33 @@ from jax_ffi_ops.kit.op import find
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
 
-_LIBRARY = kit.Library(os.environ["EMULATED"])
+_OP = os.environ["OP"]
 
 
-def _emulated(name, signature):
-  """Declares an op once more, with handlers that the emulator runs."""
-  declared = find(name).declaration
+def _emulated():
+  """Declares the op once more, with handlers that the emulator runs."""
+  getattr(jax_ffi_ops, _OP)  # Is loaded when it is first used.
+  declared = find("xla_ffi_ops_" + _OP).declaration
+  rules = ("reference", "jvp", "transpose", "backward")
+  rules = {name: getattr(declared, name) for name in rules}
   return kit.op(
-      "emulated_" + name,
-      library=_LIBRARY,
-      signature=signature,
+      declared.name,
+      library=kit.Library(
+          os.environ["EMULATED"], prefix="emulated_xla_ffi_ops_"
+      ),
+      signature=str(declared.signature),
+      operands=declared.slots,
       parameters=declared.parameters,
       results=declared.results,
       residuals=declared.residuals,
+      outputs=declared.outputs,
       attributes=declared.attributes,
-      reference=declared.reference,
-      workspace=declared.workspace,
+      dtypes=dict(zip(declared.slots, declared.dtypes)),
+      weights=declared.weights,
+      row_sums=declared.row_sums,
+      use_handler=declared.use_handler,
+      **{name: rule and rule.function for name, rule in rules.items()},
   )
-
-
-_SCALED = _emulated("xla_ffi_ops_rms_norm", "(d),(d)->(d),()")
-_UNSCALED = _emulated("xla_ffi_ops_rms_norm_unscaled", "(d)->(d),()")
 
 
 def setUpModule():
@@ -43,14 +50,13 @@ def setUpModule():
   unittest.addModuleCleanup(patch.stop)
 
 
-class ScaledTest(testing.ConformanceTest):
+class EmulatedConformanceTest(testing.ConformanceTest):
+  _op = _emulated()
   case = Case(
-      _SCALED, [Operand((16,)), Operand((16,))], attributes={"eps": 0.25}
+      _op,
+      [Operand((16,)) for _ in _op.declaration.slots],
+      attributes={"eps": 0.25} if _op.declaration.attributes else {},
   )
-
-
-class UnscaledTest(testing.ConformanceTest):
-  case = Case(_UNSCALED, [Operand((16,))], attributes={"eps": 0.25})
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 
 #include "xla_ffi_ops/cuda/launch.cuh"
 #include "xla_ffi_ops/cuda/row_threads.cuh"
+#include "xla_ffi_ops/cuda/stream_device.cuh"
 
 namespace xla_ffi_ops {
 namespace {
@@ -80,6 +81,7 @@ __global__ void FaultsKernel(const __grid_constant__ Args args) {
 template <typename Device>
 HandlerResult Faults(Device device, int64_t fault, ffi::BufferR2<ffi::F32> x,
                      ffi::Result<ffi::BufferR2<ffi::F32>> y) {
+  const StreamDevice current(device.stream);
   LaunchShape shape;
   shape.cluster = 2;
   shape.grid = dim3(shape.cluster);

@@ -117,7 +117,7 @@ inline int DeviceId() {
 }
 inline bool HasOldDriver() { return std::getenv("EMULATED_OLD_DRIVER"); }
 
-// Threads are recording graphs all the time.
+// Threads are recording graphs all the time, and no kernel has been loaded.
 inline thread_local cudaStreamCaptureMode capture_mode =
     cudaStreamCaptureModeGlobal;
 inline bool IsAllowed() { return capture_mode == cudaStreamCaptureModeRelaxed; }
@@ -190,6 +190,7 @@ inline cudaError_t cudaOccupancyMaxActiveClusters(
 template <typename Args>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config,
                                void (*kernel)(Args), Args& args) {
+  if (!emulator::IsAllowed()) return cudaErrorStreamCaptureUnsupported;
   const int max_cluster =
       std::max(1, emulator::kDevices[emulator::DeviceId()].max_cluster);
   if (emulator::ClusterOf(*config) > static_cast<unsigned>(max_cluster)) {
