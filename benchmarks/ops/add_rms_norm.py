@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""add_rms_norm with scale: both results are used."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+
+from entry import Entry
+from jax_ffi_ops import add_rms_norm
+
+_EPS = 1e-6
+
+
+def _plain(x, residual, scale):
+  sums = x + residual
+  wide = sums.astype(jnp.promote_types(x.dtype, jnp.float32))
+  rstd = jax.lax.rsqrt(jnp.mean(wide * wide, -1, keepdims=True) + _EPS)
+  return (wide * rstd * scale).astype(x.dtype), sums
+
+
+def _torch(nn, x, residual, scale):
+  sums = x + residual
+  return nn.rms_norm(sums, x.shape[-1:], scale, _EPS), sums
+
+
+ENTRY = Entry(
+    function=functools.partial(add_rms_norm, eps=_EPS),
+    operands=lambda rows, cols: ((rows, cols), (rows, cols), (cols,)),
+    forward=4,  # x, residual, y, sum
+    backward=5,  # sum, dy, dsum, dx, dresidual
+    peers={"jax.numpy": _plain},
+    torch=_torch,
+)
