@@ -5,11 +5,11 @@ load("@rules_python//python:defs.bzl", "py_test")
 
 _TAG = "gpu"
 
-def jax_test(name, src = None, deps = [], **kwargs):
+def jax_test(name, src = None, size = "medium", deps = [], **kwargs):
     """A py_test of jax_ffi_ops whose source is `src`, or `name`.py; for GPUs too."""
     py_test(
         name = name,
-        size = "medium",
+        size = size,
         srcs = [src or name + ".py"],
         main = src or name + ".py",
         legacy_create_init = False,
@@ -23,6 +23,21 @@ def jax_test(name, src = None, deps = [], **kwargs):
         ],
         **kwargs
     )
+
+def op_test(name, shards = 4, deps = []):
+    """The test of an op, `name`.py: all that its BUILD file has.
+
+    Args:
+      name: <op>_test.
+      shards: how many processes share it.
+      deps: what it imports but jax_ffi_ops and its kit.
+    """
+    jax_test(
+        name = name,
+        shard_count = shards,
+        deps = deps + ["//python/jax_ffi_ops/kit:testing"],
+    )
+    gpu_tests(name = "gpu_tests")
 
 def gpu_tests(name, exclude = []):
     """What runs on a machine with a GPU, too: the last line of a BUILD file.

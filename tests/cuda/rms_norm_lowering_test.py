@@ -11,10 +11,8 @@ import jax.numpy as jnp
 
 from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
-from jax_ffi_ops.kit.op import find
 
-_SCALED = find("xla_ffi_ops_rms_norm")
-_UNSCALED = find("xla_ffi_ops_rms_norm_unscaled")
+(_OP,) = kit.ops_of(rms_norm)
 
 
 def _gradients(x, scale, dy):
@@ -58,15 +56,17 @@ class RmsNormLoweringTest(parameterized.TestCase):
     ((*_, last),) = _result_types(text, "xla_ffi_ops_rms_norm_bwd")
     self.assertEqual(last, workspace)
 
-  @parameterized.parameters(("float32", "float64"), ("float64", "float32"))
-  def test_workspace_is_as_wide_as_the_wider_operand(self, dtype, scale_dtype):
+  @parameterized.parameters(
+      ("bfloat16", "float32", "3x16xf32"), ("float64", "float32", "3x16xf64")
+  )
+  def test_workspace_is_as_wide_as_sums(self, dtype, scale_dtype, workspace):
     with jax.enable_x64(True):
       x = jax.ShapeDtypeStruct((8, 16), dtype)
       scale = jax.ShapeDtypeStruct((16,), scale_dtype)
       traced = jax.jit(_gradients).trace(x, scale, x)
       text = traced.lower(lowering_platforms=("cuda",)).as_text()
     ((*_, last),) = _result_types(text, "xla_ffi_ops_rms_norm_bwd")
-    self.assertEqual(last, "3x16xf64")
+    self.assertEqual(last, workspace)
 
   def test_workspace_of_gradients_per_example(self):
     function = jax.vmap(_gradients, (0, None, 0))
@@ -85,7 +85,7 @@ class RmsNormLoweringTest(parameterized.TestCase):
   def test_no_workspace_without_scale(self):
     text = _lowered(jax.grad(lambda x: rms_norm(x).sum()), (8, 16))
     self.assertEqual(
-        _result_types(text, "xla_ffi_ops_rms_norm_unscaled_bwd"), [["8x16xf32"]]
+        _result_types(text, "xla_ffi_ops_rms_norm_bwd"), [["8x16xf32"]]
     )
 
   @parameterized.parameters(("cuda",), ("cpu", "cuda"), ("cuda", "tpu"))
@@ -96,11 +96,11 @@ class RmsNormLoweringTest(parameterized.TestCase):
     exported = export.export(
         jax.jit(_gradients),
         platforms=platforms,
-        disabled_checks=kit.export_checks(_SCALED, _UNSCALED),
+        disabled_checks=kit.export_checks(rms_norm),
     )(x, scale, x)
     self.assertEqual(exported.platforms, platforms)
     self.assertNotEmpty(exported.serialize())
-    for target in _SCALED.targets:
+    for target in _OP.targets:
       self.assertIn(f"@{target}(", exported.mlir_module())
 
 
