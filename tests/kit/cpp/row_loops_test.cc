@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over rows: ForRows on every device, and SumRows.
+// Loops over rows: how many there are, ForRows on every device, and SumRows.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -13,6 +14,7 @@
 #include "tests/kit/cpp/fake_xla.h"
 #include "tests/kit/cpp/pools.h"
 #include "xla/ffi/api/ffi.h"
+#include "xla_ffi_ops/kit/checks.h"
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/parallel.h"
 #include "xla_ffi_ops/kit/sum_rows.h"
@@ -103,6 +105,17 @@ void TestSumRows() {
   }
 }
 
+void TestProduct() {
+  constexpr int64_t kBig = int64_t{1} << 40;
+  const auto product = [](std::vector<int64_t> shape) {
+    return Product(shape);
+  };
+  CHECK(product({}) == 1);
+  CHECK(product({2, 3}) == 6);
+  CHECK(product({kBig, kBig}) == std::numeric_limits<int64_t>::max());
+  CHECK(product({kBig, kBig, 0}) == 0);
+}
+
 // Sums of row and of row * j, of which only those that are wanted come.
 void TestTwoSums(int64_t threads, int64_t groups, int64_t rows, int wanted) {
   constexpr int64_t kCols = 5;
@@ -190,6 +203,7 @@ int main() {
   using namespace xla_ffi_ops;  // NOLINT
   TestForRows();
   TestForRowsOnCuda();
+  TestProduct();
   TestSumRows();
   TestTwoSums();
   TestTooManySums();
