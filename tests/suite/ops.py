@@ -147,6 +147,7 @@ choosy = kit.op(
     library=library,
     signature="(n),(n)->(n)",
     dtypes=("float32",),
+    parameters=("w",),
     reference=lambda x, w: x * w,
     use_handler=lambda x, w, *, platform: x.shape[-1] >= 4,
 )

@@ -45,9 +45,9 @@ class Call:
     """Returns the dimensions of arrays by the names of what they are."""
     axes = [self.op.axes[name] for name in arrays]
     return Dimensions.of(
-        [x.shape for x in arrays.values()],
-        [core for core, _ in axes],
-        [starred for _, starred in axes],
+        tuple(x.shape for x in arrays.values()),
+        tuple(core for core, _ in axes),
+        tuple(starred for _, starred in axes),
         self.trailing_rank,
     )
 

@@ -75,7 +75,7 @@ class Op:
     if self.declaration.signature.optional:
       params["present"] = present
     trailing = 0
-    if axis is not None:
+    if self.declaration.signature.starred:
       trailing = dimensions.trailing_rank(
           op.name, op.signature, op.operands, shapes, _axis(op.name, axis)
       )

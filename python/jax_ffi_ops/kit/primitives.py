@@ -103,7 +103,7 @@ class Primitives:
     return _avals(
         self._call(params).results(operands),
         operands,
-        self._forward_layout(operands, **params),
+        lambda: self._forward_layout(operands, **params),
     )
 
   def _forward_jvp(self, operands, tangents, **params):
@@ -200,7 +200,7 @@ class Primitives:
     return _avals(
         [results[index] for index in call.differentiable_results(primals)],
         operands,
-        self._tangent_layout(operands, active=active, **params),
+        lambda: self._tangent_layout(operands, active=active, **params),
     )
 
   def _jvp(self, *operands, active, by_reference=False, **params):
@@ -258,7 +258,7 @@ class Primitives:
     return _avals(
         list(backward.gradients.values()),
         operands,
-        layouts.backward_layout(backward),
+        lambda: layouts.backward_layout(backward),
     )
 
   def _backward_function(self, *operands, higher=False, **params):
@@ -318,18 +318,27 @@ def _bind(primitive, operands, params):
   return primitive.bind(*sharding.vary_alike(operands), **params)
 
 
-def _avals(results, operands, layout):
+def _avals(results, operands, layout: Callable[[], layouts.Layout]):
   """Returns the types of results; all operands vary over the same axes."""
-  split = sharding.explicit_split(layout, operands)
-  mesh = sharding.explicit_mesh(operands) or operands[0].sharding.mesh
+  mesh = sharding.explicit_mesh(operands)
+  if mesh is None:
+    mesh = operands[0].sharding.mesh
+    specs = [
+        jax.sharding.PartitionSpec(*(None,) * len(parts.shape))
+        for parts, _ in results
+    ]
+  else:
+    layout = layout()
+    split = sharding.explicit_split(layout, operands)
+    specs = [layouts.spec(axes, split) for axes in layout.results]
   return [
       operands[0].update(
           shape=parts.shape,
           dtype=jnp.dtype(dtype),
           weak_type=False,
-          sharding=jax.sharding.NamedSharding(mesh, layouts.spec(axes, split)),
+          sharding=jax.sharding.NamedSharding(mesh, spec),
       )
-      for (parts, dtype), axes in zip(results, layout.results, strict=True)
+      for (parts, dtype), spec in zip(results, specs, strict=True)
   ]
 
 
