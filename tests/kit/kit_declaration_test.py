@@ -23,7 +23,10 @@ def _declare(name, signature="(n)->(n)", library=None, **kwargs):
   """Declares an op with a handler, which is not to be reached."""
   if library is None:
     library = mock.create_autospec(kit.Library, instance=True)
-    library.register.return_value = frozenset({"cpu"})
+    library.prefix = ""
+    library.register.side_effect = lambda target, required=True: (
+        frozenset({"cpu"} if required else ())
+    )
   return kit.op(name, signature=signature, library=library, **kwargs)
 
 
@@ -123,22 +126,22 @@ class KitDeclarationTest(parameterized.TestCase):
       _declare("test_op", "(n),(n)->(n)", reference=lambda x: x)
 
   def test_number_of_result_dtypes(self):
-    op = _declare("test_op", results=lambda x: (x.dtype, x.dtype))
-    with self.assertRaisesRegex(TypeError, "test_op: `results` gives 2 dtypes"):
-      op(_X)
+    with self.assertRaisesRegex(TypeError, "test_op: `results` gives 2, but"):
+      _declare("test_op", results=lambda x: (x.dtype, x.dtype))
+    with self.assertRaisesRegex(TypeError, "test_op: the reference gives 2, but"):
+      _declare("test_op", reference=lambda x: (x, x))
 
   @parameterized.parameters(
-      (lambda x: x[:-1], r"float32\[3\], but declared is float32\[4\]"),
-      (lambda x: x.astype(jnp.float16), r"float16\[4\], but"),
-      (lambda x: (x, x), r"float32\[4\], float32\[4\], but"),
-      (lambda x: (), r"returns .*, but declared is float32\[4\]"),
+      (lambda x: x[:-1], r"float32\[7\], but declared is float32\[8\]"),
+      (lambda x: x.astype(jnp.float16), r"float16\[8\], but"),
+      (lambda x: (x, x), r"float32\[8\], float32\[8\], but"),
+      (lambda x: (), r"returns .*, but declared is float32\[8\]"),
   )
   def test_reference_that_does_not_fit(self, reference, message):
-    op = _declare("test_op", reference=reference)
     with self.assertRaisesRegex(
         TypeError, "test_op: the reference.*" + message
     ):
-      _lower_derivative(op)
+      _declare("test_op", reference=reference, results=lambda x: (x.dtype,))
 
   def test_without_reference(self):
     op = _declare("test_op")

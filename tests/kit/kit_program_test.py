@@ -12,6 +12,7 @@ import rms_norm_oracle as oracle
 from rms_norm_oracle import normal
 
 from jax_ffi_ops import rms_norm
+from jax_ffi_ops.kit.calls import Call
 from jax_ffi_ops.kit.op import find
 
 _TARGETS = find("xla_ffi_ops_rms_norm").targets
@@ -109,14 +110,14 @@ class KitProgramTest(parameterized.TestCase):
     def other_platform(*args):  # What a program for a TPU does.
       op = find("xla_ffi_ops_rms_norm").declaration
       eqn = jax.make_jaxpr(rms_norm)(*args).eqns[0]
-      return op.call_reference(args, eqn.params)[0]
+      return Call.of(op, eqn.params).reference(args)[0]
 
     self.expected.check(jax.jit(other_platform)(*self.args))
 
   def test_jaxpr_is_for_people(self):
     self.assertRegex(
         str(jax.make_jaxpr(rms_norm)(*self.args)),
-        r"c:f32\[8,6,16\] \S+ = xla_ffi_ops_rms_norm\[eps=1e-06\] a b",
+        r"c:f32\[8,6,16\] \S+ = rms_norm\[eps=1e-06\] a b",
     )
 
   def test_threads(self):

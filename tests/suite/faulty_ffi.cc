@@ -121,6 +121,7 @@ DEFINE_OP(test_skips_empty_sum, kSkipsEmptySum);
 DEFINE_OP(test_mixes_up_loops, kMixesUpLoops);
 DEFINE_OP(test_mixes_up_cotangents, kMixesUpCotangents);
 DEFINE_OP(test_not_deterministic, kNotDeterministic);
+DEFINE_OP(test_choosy, kNone);
 // Sound handlers, for faults on the Python side.
 DEFINE_OP(test_wrong_dtype, kNone);
 DEFINE_OP(test_wrong_vmap, kNone);

@@ -19,7 +19,7 @@ from ops import library
 def declare(name: str) -> kit.Op:
   """Declares the op of faulty_ffi.cc that has this name."""
   return kit.op(
-      name,
+      name.removeprefix("test_"),
       library=library,
       signature="(n),(n)->(n)",
       parameters=("w",),

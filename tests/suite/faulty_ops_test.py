@@ -174,7 +174,7 @@ class FaultyOpsTest(parameterized.TestCase):
         op,
         testing.ValuesTest,
         "test_eager",
-        "test_wrong_dtype under an eager call: the result has dtype bfloat16,"
+        "wrong_dtype under an eager call: the result has dtype bfloat16,"
         " not float32",
     )
 

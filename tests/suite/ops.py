@@ -12,11 +12,13 @@ from jax_ffi_ops import kit
 # The handlers here are for the CPU, whatever else a machine has.
 jax.config.update("jax_platforms", "cpu")
 
-library = kit.Library(pathlib.Path(__file__).with_name("libhandlers_ext.so"))
+library = kit.Library(
+    pathlib.Path(__file__).with_name("libhandlers_ext.so"), prefix="test_"
+)
 
 # Elementwise; no backward handler, so derivatives are the reference's.
 logaddexp = kit.op(
-    "test_logaddexp",
+    "logaddexp",
     library=library,
     signature="(),()->()",
     outputs=("z",),
@@ -26,7 +28,7 @@ logaddexp = kit.op(
 
 # Either operand may be a weight that rows share.
 matvec = kit.op(
-    "test_matvec",
+    "matvec",
     library=library,
     signature="(m,n),(n)->(m)",
     dtypes=("float32",),
@@ -36,7 +38,7 @@ matvec = kit.op(
 
 # An integer operand, which has no derivatives.
 take = kit.op(
-    "test_take",
+    "take",
     library=library,
     signature="(n),(k)->(k)",
     dtypes={"x": ("float32",), "indices": ("int32",)},
@@ -45,7 +47,7 @@ take = kit.op(
 
 # Two results that callers see, one of them an integer.
 max_and_index = kit.op(
-    "test_max",
+    "max",
     library=library,
     signature="(n)->(),()",
     outputs=("value", "index"),
@@ -55,12 +57,100 @@ max_and_index = kit.op(
 )
 
 # Without a reference: no derivatives, and no other platforms.
-cumsum = kit.op(
-    "test_cumsum",
+sort = kit.op(
+    "sort",
     library=library,
     signature="(n)->(n)",
     dtypes=("float64",),
     operands=("x",),
+)
+
+# An operand in the middle that calls may leave out.
+affine = kit.op(
+    "affine",
+    library=library,
+    signature="(n),(n)?,(n)->(n)",
+    dtypes=("float32",),
+    reference=lambda x, w, b: (x if w is None else x * w) + b,
+)
+
+# Any axis, and a transpose that is the op again.
+cumsum = kit.op(
+    "cumsum",
+    library=library,
+    signature="(n,*)->(n,*)",
+    dtypes=("float32", "float64"),
+    attributes={"reverse": np.bool_},
+    reference=lambda x, *, reverse: jax.lax.cumsum(x, reverse=bool(reverse)),
+    transpose=lambda dy, *, reverse: cumsum(dy, reverse=not reverse),
+)
+
+
+def _histogram(x, edges, *, bins):
+  part = (x - edges[0]) / (edges[-1] - edges[0])
+  found = jnp.floor(part * bins)[:, None] == jnp.arange(bins)
+  return jnp.sum(found, 0, dtype=np.int32)
+
+
+# A result dimension that no operand has; and no derivatives.
+histogram = kit.op(
+    "histogram",
+    library=library,
+    signature="(n),(e)->(bins)",
+    dtypes=("float32",),
+    attributes={"bins": np.int64},
+    reference=_histogram,
+)
+
+
+def _top_k(x, *, k):
+  indices = jnp.argsort(-x)[:k].astype(np.int32)
+  return x[indices], indices
+
+
+# Forward mode by a rule that keeps a result instead of the operand.
+top_k = kit.op(
+    "top_k",
+    library=library,
+    signature="(n)->(k),(k)",
+    dtypes=("float32",),
+    attributes={"k": kit.Attribute(np.int64, minimum=0)},
+    outputs=("values", "indices"),
+    reference=_top_k,
+    jvp=lambda indices, x_dot, *, k: x_dot[indices],
+)
+
+
+def _add_sin(name):
+  def backward(s, dy, ds):
+    gradient = dy * jnp.cos(s) + ds
+    return gradient, gradient
+
+  return kit.op(
+      name,
+      library=library,
+      signature="(),()->(),()",
+      dtypes=("float32",),
+      outputs=("y", "s"),
+      residuals=("s",),
+      reference=lambda a, b: (jnp.sin(a + b), a + b),
+      backward=backward,
+  )
+
+
+# A residual that callers see is kept instead of the operands.
+add_sin = _add_sin("add_sin")
+add_sin_by_rule = _add_sin("add_sin_by_rule")
+
+# A handler that is not worth calling for short rows.
+choosy = kit.op(
+    "choosy",
+    library=library,
+    signature="(n),(n)->(n)",
+    dtypes=("float32",),
+    parameters=("w",),
+    reference=lambda x, w: x * w,
+    use_handler=lambda x, w, *, platform: x.shape[-1] >= 4,
 )
 
 
@@ -73,7 +163,7 @@ def _polynomial(x, *, coefficients, form, lowest, negated, scale):
 
 # Attributes of all kinds.
 polynomial = kit.op(
-    "test_polynomial",
+    "polynomial",
     library=library,
     signature="()->()",
     dtypes=("float32",),

@@ -34,8 +34,50 @@ class MaxBFloat16Test(testing.ValuesTest, testing.DerivativesTest):
   case = Case(ops.max_and_index, [Operand((4,), "bfloat16")])
 
 
+class SortTest(testing.ConformanceTest):
+  case = Case(ops.sort, [Operand((4,), "float64")], reference=jnp.sort)
+
+
+class AffineTest(testing.ConformanceTest):
+  case = Case(ops.affine, [Operand((4,))] * 3)
+
+
+class AffineWithoutScaleTest(testing.ConformanceTest):
+  case = Case(ops.affine, [Operand((4,)), None, Operand((4,))])
+
+
 class CumSumTest(testing.ConformanceTest):
-  case = Case(ops.cumsum, [Operand((4,), "float64")], reference=jnp.cumsum)
+  case = Case(ops.cumsum, [Operand((4,))], attributes={"reverse": False})
+
+
+class CumSumAlongOtherAxesTest(testing.ConformanceTest):
+  case = Case(
+      ops.cumsum, [Operand((4,))], attributes={"reverse": True}, trailing=1
+  )
+
+
+class HistogramTest(testing.ConformanceTest):
+  case = Case(
+      ops.histogram,
+      [Operand((4,)), Operand((2,), values=lambda rng, shape: rng.normal(size=shape) + [-1, 1])],
+      attributes={"bins": 5},
+  )
+
+
+class TopKTest(testing.ConformanceTest):
+  case = Case(ops.top_k, [Operand((4,))], attributes={"k": 3})
+
+
+class AddSinTest(testing.ConformanceTest):
+  case = Case(ops.add_sin, [Operand(), Operand()])
+
+
+class AddSinByRuleTest(testing.ConformanceTest):
+  case = Case(ops.add_sin_by_rule, [Operand(), Operand()])
+
+
+class ChoosyTest(testing.ConformanceTest):
+  case = Case(ops.choosy, [Operand((4,)), Operand((4,))])
 
 
 class PolynomialTest(testing.ConformanceTest):

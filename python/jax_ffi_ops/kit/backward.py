@@ -175,17 +175,28 @@ def _shared_prefix(own, full):
 
 def _with_loops(x, own, rank):
   """Drops the loop dimensions of 1 after the first `rank`, or adds some."""
-  first = len(own.leading) + len(own.core)
-  x = jnp.squeeze(x, tuple(range(first, x.ndim)))
-  x = jnp.squeeze(x, tuple(range(rank, len(own.leading))))
-  return jnp.expand_dims(x, tuple(range(len(own.leading), rank)))
+  count = len(own.leading)
+  first = count + len(own.core)
+  x = _squeeze(x, [*range(rank, count), *range(first, x.ndim)])
+  return _expand(x, range(count, rank))
 
 
 def _without_loops(x, own, rank):
   """Reverts what `_with_loops` did."""
-  x = jnp.squeeze(x, tuple(range(len(own.leading), rank)))
-  x = jnp.expand_dims(x, tuple(range(rank, len(own.leading))))
-  return jnp.expand_dims(x, tuple(range(x.ndim, x.ndim + len(own.trailing))))
+  count = len(own.leading)
+  first = count + len(own.core)
+  x = _squeeze(x, range(count, rank))
+  return _expand(
+      x, [*range(rank, count), *range(first, first + len(own.trailing))]
+  )
+
+
+def _squeeze(x, axes):
+  return jnp.squeeze(x, tuple(axes)) if axes else x
+
+
+def _expand(x, axes):
+  return jnp.expand_dims(x, tuple(axes)) if axes else x
 
 
 def _sum_to(x, shape):

@@ -45,9 +45,9 @@ class Call:
     """Returns the dimensions of arrays by the names of what they are."""
     axes = [self.op.axes[name] for name in arrays]
     return Dimensions.of(
-        [x.shape for x in arrays.values()],
-        [core for core, _ in axes],
-        [starred for _, starred in axes],
+        tuple(x.shape for x in arrays.values()),
+        tuple(core for core, _ in axes),
+        tuple(starred for _, starred in axes),
         self.trailing_rank,
     )
 
@@ -66,9 +66,8 @@ class Call:
     named = dict(zip(op.operands, operands, strict=True))
     dims = self.dimensions(named)
     dtypes = op.result_dtypes(
-        tuple((p.core, x.dtype) for p, x in zip(dims.arrays, operands)),
-        tuple(self.attributes.items()),
-        jax.config.jax_enable_x64,
+        [(p.core, x.dtype) for p, x in zip(dims.arrays, operands)],
+        self.attributes,
     )
     cores = [self._shape(core, dims.sizes) for core in op.signature.results]
     return [(dims.full(c), t) for c, t in zip(cores, dtypes, strict=True)]

@@ -17,6 +17,8 @@ from jax_ffi_ops.kit.rules import Rule
 from jax_ffi_ops.kit.signature import Core
 from jax_ffi_ops.kit.signature import Signature
 
+Avals = Sequence[tuple[tuple[int, ...], np.dtype]]  # Shapes and dtypes.
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Declaration:
@@ -26,6 +28,7 @@ class Declaration:
     slots: the names of all operands.
     operands: the names of those that are present; `signature` and `dtypes` are
       for these, in the declaration of a call with some of them left out.
+    same_dtype: operand to the operand whose dtype it must have.
   """
 
   name: str
@@ -34,6 +37,7 @@ class Declaration:
   slots: tuple[str, ...]
   operands: tuple[str, ...]
   dtypes: tuple[frozenset[np.dtype] | None, ...]
+  same_dtype: Mapping[str, str]
   parameters: frozenset[str]
   outputs: tuple[str, ...]
   residuals: tuple[str, ...]
@@ -128,34 +132,55 @@ class Declaration:
     visible = len(self.outputs)
     return list(results[:visible]), list(results[visible:])
 
-  @functools.lru_cache(maxsize=1024)
   def result_dtypes(
-      self,
-      operands: tuple[tuple[tuple[int, ...], np.dtype], ...],
-      attributes: tuple[tuple[str, Value], ...],
-      x64: bool,
-  ) -> tuple[np.dtype, ...]:
-    """Returns the dtypes of all results, given core shapes and dtypes."""
-    del x64  # Of the key of the cache alone.
+      self, operands: Avals, attributes: Mapping[str, Value]
+  ) -> list[np.dtype]:
+    """Returns the dtypes of all results, given cores of the operands."""
+    if self.results is not None:
+      source = "`results`"
+      avals = dict(
+          zip(self.operands, (jax.ShapeDtypeStruct(*x) for x in operands))
+      )
+      try:
+        dtypes = self.results(
+            *map(avals.get, self.slots), **plain(attributes)
+        )
+      except TypeError as error:
+        raise TypeError(
+            f"{self.name}: `results` of the operands and attributes: {error}"
+        ) from error
+    elif self.reference is not None:
+      source = "the reference"
+      dtypes = [x.dtype for x in self.reference_results(operands, attributes)]
+    else:
+      source = "the default"
+      dtypes = [operands[0][1]] * len(self.result_names)
+    if len(dtypes) != len(self.result_names):
+      raise TypeError(
+          f"{self.name}: {source} gives {len(dtypes)}, but the signature"
+          f" {self.signature} has {len(self.result_names)} results."
+      )
+    return list(map(jax.dtypes.canonicalize_dtype, dtypes))
+
+  def reference_results(
+      self, operands: Avals, attributes: Mapping[str, Value]
+  ) -> tuple[jax.ShapeDtypeStruct, ...]:
+    """Returns what the reference does, given cores of the operands."""
+    return self._reference_results(
+        tuple(operands),
+        tuple(attributes.items()),
+        jax.config.jax_enable_x64,
+    )
+
+  @functools.lru_cache(maxsize=4096)
+  def _reference_results(self, operands, attributes, x64):
+    del x64  # It is of the cache's key.
     avals = {
         name: jax.ShapeDtypeStruct(*x)
         for name, x in zip(self.operands, operands, strict=True)
     }
     values = plain(dict(attributes))
-    if self.results is not None:
-      dtypes = tuple(self.results(*map(avals.get, self.slots), **values))
-    elif self.reference is not None:
-      results = jax.eval_shape(lambda xs: self.reference(xs, values), avals)
-      dtypes = tuple(x.dtype for x in results)
-    else:
-      dtypes = (operands[0][1],) * len(self.result_names)
-    if len(dtypes) != len(self.result_names):
-      source = "the reference" if self.results is None else "`results`"
-      raise TypeError(
-          f"{self.name}: {source} gives {len(dtypes)} results, but the"
-          f" signature {self.signature} has {len(self.result_names)}."
-      )
-    return tuple(map(jax.dtypes.canonicalize_dtype, dtypes))
+    return jax.eval_shape(lambda xs: self.reference(xs, values), avals)
 
 
 def plain(attributes: Mapping[str, Value]) -> dict[str, Any]:

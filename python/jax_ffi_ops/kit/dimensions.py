@@ -3,6 +3,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 import dataclasses
+import functools
 from typing import NamedTuple
 
 from jax_ffi_ops.kit.signature import Core
@@ -48,11 +49,12 @@ class Dimensions:
   sizes: Mapping[str, int]
 
   @classmethod
+  @functools.lru_cache(maxsize=4096)
   def of(
       cls,
-      shapes: Sequence[Shape],
-      cores: Sequence[Core],
-      starred: Sequence[bool],
+      shapes: tuple[Shape, ...],
+      cores: tuple[Core, ...],
+      starred: tuple[bool, ...],
       trailing_rank: int,
   ) -> "Dimensions":
     """Returns the dimensions of arrays with these shapes and cores."""
@@ -93,6 +95,8 @@ class Dimensions:
 
 def _broadcast(loops):
   rank = max(map(len, loops), default=0)
+  if not rank:
+    return ()
   padded = [(*own, *(1,) * (rank - len(own))) for own in loops]
   return tuple(
       next((size for size in sizes if size != 1), 1) for sizes in zip(*padded)

@@ -65,7 +65,7 @@ def unserved_weight(
   for own, dtype in _of_weights(weights, dtypes):
     one = next(iter(own.values()))
     if one not in (dtype, accumulator(dtype)):
-      return f"{next(iter(own))} has dtype {one}, and the rest {dtype}"
+      return f"{next(iter(own))} has dtype {one}, and x {dtype}"
     if set(own.values()) != {one}:
       return f"the weights {', '.join(own)} have several dtypes"
   return None

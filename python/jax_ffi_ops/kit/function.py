@@ -75,7 +75,7 @@ class Op:
     if self.declaration.signature.optional:
       params["present"] = present
     trailing = 0
-    if axis is not None:
+    if self.declaration.signature.starred:
       trailing = dimensions.trailing_rank(
           op.name, op.signature, op.operands, shapes, _axis(op.name, axis)
       )
@@ -83,8 +83,14 @@ class Op:
     dimensions.check(
         op.name, op.signature, op.operands, shapes, op.parameters, trailing
     )
+    named = dict(zip(op.operands, arrays))
+    for name, other in op.same_dtype.items():
+      if name in named and named[name].dtype != named[other].dtype:
+        raise TypeError(
+            f"{op.name}: {name} must have the dtype {named[other].dtype} of"
+            f" {other}, got {named[name].dtype}."
+        )
     if op.weights:
-      named = dict(zip(op.operands, arrays))
       arrays = list(dtypes.convert_weights(op.weights, named).values())
     return arrays, params
 

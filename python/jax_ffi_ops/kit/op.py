@@ -14,7 +14,7 @@ from jax_ffi_ops.kit.function import Op
 from jax_ffi_ops.kit.library import Library
 from jax_ffi_ops.kit.signature import Signature
 
-_DTypes = Collection[Any] | Mapping[str, Collection[Any]]
+_DTypes = Collection[Any] | Mapping[str, Collection[Any] | str]
 _declared: dict[str, Op] = {}  # By target, without "_fwd".
 
 
@@ -69,7 +69,8 @@ def op(
     reference: the definition in plain jax.numpy: it returns all results. It is
       what other platforms run, and the source of all derivatives that have no
       handler and no rule.
-    dtypes: allowed dtypes of all operands, or of each by its name.
+    dtypes: allowed dtypes of all operands, or of each by its name; the name of
+      another operand stands for the same dtype as that.
     parameters: operands that calls give without loop dimensions.
     operands: names of the operands; by default those of the reference.
     weights: operand to the operand x that it belongs to. Weights reach the
@@ -111,11 +112,15 @@ def op(
   slots = _operand_names(name, parsed, operands, reference)
   visible, kept = _result_names(name, parsed, outputs, residuals, slots)
   checking.check_names(name, slots, visible, kept, schema)
-  for what in (parameters, dtypes, weights or {}, row_sums):
-    named = what if what is not dtypes or isinstance(what, Mapping) else ()
-    unknown = set(named) - set(slots)
-    if unknown:
-      raise ValueError(f"{name}: no operand is named {sorted(unknown)}.")
+  by_name = dtypes if isinstance(dtypes, Mapping) else {}
+  same = {n: x for n, x in by_name.items() if isinstance(x, str)}
+  weights = dict(weights or {})
+  unknown = {
+      *parameters, *by_name, *same.values(), *weights, *weights.values(),
+      *row_sums,
+  }.difference(slots)  # fmt: skip
+  if unknown:
+    raise ValueError(f"{name}: no operand is named {sorted(unknown)}.")
   cotangents = ["d" + n for n in visible]
   known = (*slots, *dict.fromkeys((*kept, *visible)))
   declaration = Declaration(
@@ -124,7 +129,8 @@ def op(
       signature=parsed,
       slots=slots,
       operands=slots,
-      dtypes=tuple(_allowed(dtypes, operand) for operand in slots),
+      dtypes=tuple(_allowed(dtypes, same.get(n, n)) for n in slots),
+      same_dtype=same,
       parameters=frozenset(parameters),
       outputs=visible,
       residuals=kept,
@@ -138,7 +144,7 @@ def op(
       backward=rules.Rule.of(
           name, "backward", backward, [*slots, *kept, *cotangents]
       ),
-      weights=dict(weights or {}),
+      weights=weights,
       row_sums=tuple(row_sums),
       use_handler=use_handler,
       forward_platforms=library.register(key + "_fwd"),
@@ -159,7 +165,7 @@ def find(name: Any) -> Op | None:
 def _operand_names(name, signature, operands, reference):
   count = len(signature.operands)
   if operands is None and reference is not None:
-    operands = rules.positional(reference)
+    operands = rules.positional(reference)[:count]
   if operands is None:
     operands = [f"operand {index}" for index in range(count)]
   if len(operands) != count:
@@ -173,21 +179,23 @@ def _operand_names(name, signature, operands, reference):
 def _result_names(name, signature, outputs, residuals, operands):
   """Returns the names of visible results and of residuals."""
   count = len(signature.results)
+  hidden = residuals
+  if not isinstance(residuals, int):
+    hidden = len([n for n in residuals if n not in (outputs or ())])
+  if not 0 <= hidden < count:
+    raise ValueError(
+        f"{name}: {hidden} residuals leave no result of {signature}."
+    )
   if isinstance(residuals, int):
     residuals = [f"residual{index}" for index in range(residuals)]
-  hidden = [n for n in residuals if n not in (outputs or ())]
-  visible = count - len(hidden)
-  if visible < 1:
-    raise ValueError(
-        f"{name}: {len(hidden)} residuals leave no result of {signature}."
-    )
+  visible = count - hidden
   if outputs is None:
     base = "result" if any(n[:1] == "y" for n in operands) else "y"
     outputs = [f"{base}{i}" for i in range(visible)] if visible > 1 else [base]
   if len(outputs) != visible:
     raise ValueError(
-        f"{name}: {signature} has {count} results, but named are"
-        f" {[*outputs, *hidden]}."
+        f"{name}: {signature} has {visible} results that callers see, but"
+        f" `outputs` are {list(outputs)}."
     )
   return tuple(outputs), tuple(residuals)
 

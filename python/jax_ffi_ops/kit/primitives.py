@@ -103,7 +103,7 @@ class Primitives:
     return _avals(
         self._call(params).results(operands),
         operands,
-        self._forward_layout(operands, **params),
+        lambda: self._forward_layout(operands, **params),
     )
 
   def _forward_jvp(self, operands, tangents, **params):
@@ -115,8 +115,8 @@ class Primitives:
     active = [
         type(t) is not ad.Zero and m for t, m in zip(tangents, moving)
     ]
-    if any(active):
-      indices = call.differentiable_results(operands)
+    indices = call.differentiable_results(operands)
+    if any(active) and indices:
       if op.transpose is not None:
         computed = self.forward(*map(ad.instantiate_zeros, tangents), **params)
       else:
@@ -141,7 +141,7 @@ class Primitives:
     return _bind(self._tangent_p, [*kept, *chosen], params)
 
   def _forward_transpose(self, cotangents, *operands, **params):
-    avals = [ad_aval(x) for x in operands]
+    avals = [_aval(x) for x in operands]
     gradients = self._gradients(params, avals, {}, cotangents)
     return [
         g if ad.is_undefined_primal(x) else None
@@ -183,7 +183,7 @@ class Primitives:
         zip(_kept_for_jvp(op, active), operands[:first], strict=True)
     )
     primals = [
-        kept[name] if name in kept else ad_aval(tangents[name])
+        kept[name] if name in kept else _aval(tangents[name])
         for name in op.operands
     ]
     return primals, kept, tangents
@@ -200,7 +200,7 @@ class Primitives:
     return _avals(
         [results[index] for index in call.differentiable_results(primals)],
         operands,
-        self._tangent_layout(operands, active=active, **params),
+        lambda: self._tangent_layout(operands, active=active, **params),
     )
 
   def _jvp(self, *operands, active, by_reference=False, **params):
@@ -243,7 +243,7 @@ class Primitives:
     cotangents = [ad.instantiate_zeros(c) for c in cotangents]
     found = backwards.vjp(call, backward, operands, kept, cotangents)
     return [
-        sharding.like(found[name], ad_aval(x)) if name in found else None
+        sharding.like(found[name], _aval(x)) if name in found else None
         for name, x in zip(call.op.operands, operands)
     ]
 
@@ -258,7 +258,7 @@ class Primitives:
     return _avals(
         list(backward.gradients.values()),
         operands,
-        layouts.backward_layout(backward),
+        lambda: layouts.backward_layout(backward),
     )
 
   def _backward_function(self, *operands, higher=False, **params):
@@ -294,8 +294,10 @@ def _kept_for_jvp(op, active):
   return [*operands, *(n for n in op.kept_for_jvp if n not in op.operands)]
 
 
-def ad_aval(x):
-  """Returns the type of an operand of a transpose rule."""
+def _aval(x):
+  """Returns the type of an array, of a type, or of what a rule is to find."""
+  if isinstance(x, jax.core.ShapedArray):
+    return x
   return x.aval if ad.is_undefined_primal(x) else jax.typeof(x)
 
 
@@ -316,18 +318,27 @@ def _bind(primitive, operands, params):
   return primitive.bind(*sharding.vary_alike(operands), **params)
 
 
-def _avals(results, operands, layout):
+def _avals(results, operands, layout: Callable[[], layouts.Layout]):
   """Returns the types of results; all operands vary over the same axes."""
-  split = sharding.explicit_split(layout, operands)
-  mesh = sharding.explicit_mesh(operands) or operands[0].sharding.mesh
+  mesh = sharding.explicit_mesh(operands)
+  if mesh is None:
+    mesh = operands[0].sharding.mesh
+    specs = [
+        jax.sharding.PartitionSpec(*(None,) * len(parts.shape))
+        for parts, _ in results
+    ]
+  else:
+    layout = layout()
+    split = sharding.explicit_split(layout, operands)
+    specs = [layouts.spec(axes, split) for axes in layout.results]
   return [
       operands[0].update(
           shape=parts.shape,
           dtype=jnp.dtype(dtype),
           weak_type=False,
-          sharding=jax.sharding.NamedSharding(mesh, layouts.spec(axes, split)),
+          sharding=jax.sharding.NamedSharding(mesh, spec),
       )
-      for (parts, dtype), axes in zip(results, layout.results, strict=True)
+      for (parts, dtype), spec in zip(results, specs, strict=True)
   ]
 
 

@@ -54,7 +54,18 @@ class Base(absltest.TestCase):
 
   @property
   def has_derivatives(self) -> bool:
-    return self.case.op.reference is not None and bool(self.case.differentiable)
+    if self.case.op.reference is None or not self.case.differentiable:
+      return False
+    dtypes = (x.dtype for x in self.case.result_cores)
+    return any(map(self.case.op.is_differentiable, dtypes))
+
+  def calls_of(self, target: str) -> tuple[int, ...]:
+    """Returns how many calls of a target values and gradients may take."""
+    op = self.case.op
+    if target == op.backward_target:
+      return (1 if op.backward_platforms else 0,)
+    # A transpose may be in terms of the op itself.
+    return (1,) if op.transpose is None else (1, 2)
 
   def fail_row(self, row: str, problem: str) -> None:
     self.fail(f"{self.case.op.name} under {row}: {problem}.")

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a declaration says beyond shapes: names, rules, weights, choices."""
+
+import subprocess
+import sys
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+from jax_ffi_ops import rms_norm
+from jax_ffi_ops.kit import workspaces
+from jax_ffi_ops.kit.backward import BackwardCall
+from jax_ffi_ops.kit.backward import Info
+from jax_ffi_ops.kit.calls import Call
+
+_X = np.ones((2, 4), np.float32)
+_W = np.ones(4, np.float32)
+
+
+def library(platforms=()):
+  """A library with handlers that are not to be reached."""
+  made = mock.create_autospec(kit.Library, instance=True)
+  made.prefix = "kit_"
+  made.register.return_value = frozenset(platforms)
+  return made
+
+
+def declare(signature="(n)->(n)", platforms=(), **kwargs):
+  return kit.op(
+      "test_op", signature=signature, library=library(platforms), **kwargs
+  )
+
+
+def _scaled(x, w, *, eps):
+  rstd = 1 / jnp.sqrt(jnp.mean(x * x) + eps.astype(x.dtype))
+  y = x * rstd
+  return (y if w is None else y * w).astype(x.dtype), rstd
+
+
+def declare_scaled(**kwargs):
+  kwargs.setdefault("reference", _scaled)
+  return declare(
+      "(n),(n)?->(n),()",
+      residuals=("rstd",),
+      attributes={"eps": kit.Attribute(np.float64, minimum=0)},
+      dtypes=kit.FLOATING,
+      weights={"w": "x"},
+      row_sums=("w",),
+      **kwargs,
+  )
+
+
+class KitRulesTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    # The ops of a test are gone after it.
+    self.enter_context(
+        mock.patch.dict(sys.modules["jax_ffi_ops.kit.op"]._declared)
+    )
+
+  def test_operands_that_are_left_out(self):
+    op = declare_scaled()
+    for operands in ((_X,), (_X, None)):
+      np.testing.assert_array_equal(op(*operands, eps=0), _X)
+    with self.assertRaisesRegex(
+        TypeError, r"takes 2 operands \(x, w=None\), got 3"
+    ):
+      op(_X, None, None, eps=0)
+    with self.assertRaisesRegex(TypeError, "x must be an array, got None"):
+      op(None, _W, eps=0)
+    self.assertIn("present=1", str(jax.make_jaxpr(lambda x: op(x, eps=0))(_X)))
+
+  def test_names(self):
+    for kwargs in (
+        dict(outputs=("x",)),
+        dict(outputs=("y", "y"), signature="(n)->(n),()"),
+        dict(outputs=("y",), residuals=("y", "y")),
+        dict(attributes={"x": np.int64}),
+        dict(attributes={"present": np.int64}),
+    ):
+      with self.assertRaisesRegex(ValueError, "test_op: there are several"):
+        declare(operands=("x",), **kwargs)
+    for name in ("jvp", "backward", "transpose"):
+      with self.assertRaisesRegex(
+          ValueError, rf"test_op: {name} has parameters named \['z'\]"
+      ):
+        declare(operands=("x",), **{name: lambda z: z})
+    for kwargs in (dict(weights={"w": "x"}), dict(row_sums=("w",))):
+      with self.assertRaisesRegex(ValueError, r"no operand is named \['w'\]"):
+        declare(operands=("x",), **kwargs)
+
+  @parameterized.parameters(
+      ("jvp", lambda x_dot: x_dot[1:]),
+      ("backward", lambda dy: (dy, dy)),
+      ("transpose", lambda dy: dy[1:]),
+  )
+  def test_rule_that_does_not_fit(self, name, rule):
+    with self.assertRaisesRegex(
+        TypeError, rf"test_op: `{name}` returns .*, but declared is"
+    ):
+      declare(platforms=(), reference=lambda x: x, **{name: rule})
+
+  def test_results_without_attributes(self):
+    with self.assertRaisesRegex(TypeError, "test_op: `results` of .*'a'"):
+      declare(results=lambda x: (x.dtype,), attributes={"a": np.int64})
+
+  def test_residual_without_a_tangent(self):
+    def declare_with(backward):
+      return declare(
+          "(n)->(n),(n)",
+          residuals=("r",),
+          reference=lambda x: (x * x, x),
+          backward=backward,
+      )
+
+    with self.assertRaisesRegex(ValueError, "`backward` uses r, which callers"):
+      declare_with(lambda r, dy: 2 * r * dy)
+    declare_with(lambda x, r, dy: 2 * r * dy)
+
+  def test_transpose_with_other_rules(self):
+    with self.assertRaisesRegex(ValueError, "with `transpose=`, there are no"):
+      declare(
+          platforms=("cpu",), operands=("x",), transpose=lambda dy: dy
+      )
+
+  @parameterized.parameters(
+      ("(n)->(k)", {"k": np.int32}), ("(n)?->(n)", None), ("(n,*)->(n)", None),
+      ("(n)->(n,*)", None), ("(*)->(*)", None),
+  )  # fmt: skip
+  def test_signature(self, signature, attributes):
+    with self.assertRaises(ValueError):
+      declare(signature, attributes=attributes, operands=("x",))
+
+  def test_axis(self):
+    op = declare("(n,*)->(n,*)", reference=jnp.cumsum, operands=("x",))
+    for axis in (0, 1, -1, -2):
+      np.testing.assert_array_equal(
+          op(_X, axis=axis), np.cumsum(_X, axis=axis)
+      )
+    for axis in (2, -3):
+      with self.assertRaisesRegex(ValueError, "axis must be one of x, got"):
+        op(_X, axis=axis)
+    for axis in (1.0, True, None):
+      with self.assertRaisesRegex(TypeError, "axis must be an integer, got"):
+        op(_X, axis=axis)
+
+  def test_last_axis_stays_where_it_is(self):
+    op = declare("(n,*)->(n,*)", reference=jnp.cumsum, operands=("x",))
+    program = jax.make_jaxpr(jax.vmap(op, -1, -1))(np.ones((3, 4, 5)))
+    self.assertLen(program.eqns, 1)
+    self.assertEqual(program.eqns[0].params["trailing_rank"], 1)
+
+  @parameterized.parameters(
+      ("float16", "float16", "float16"),
+      ("float16", "float32", "float32"),
+      ("float16", "bfloat16", "float32"),
+      ("bfloat16", "float16", "float32"),
+      ("float32", "bfloat16", "float32"),
+      ("float64", "float16", "float64"),
+      ("float32", "float64", "float64"),
+  )
+  def test_weights(self, x, w, expected):
+    op = declare_scaled(platforms=("cpu",))
+    with jax.enable_x64(True):
+      args = jnp.ones((2, 4), x), jnp.ones(4, w)
+      program = jax.make_jaxpr(lambda *args: op(*args, eps=0))(*args)
+      gradient = jax.make_jaxpr(
+          jax.grad(lambda *args: op(*args, eps=0).sum(), 1)
+      )(*args)
+      self.assertEqual(program.eqns[-1].invars[1].aval.dtype, expected)
+      self.assertEqual(gradient.out_avals[0].dtype, w)
+      text = kit.explain(op, *args, eps=0)
+    runs = "handler kit_test_op_fwd"
+    if (x, w) == ("float32", "float64"):
+      runs = "reference (w has dtype float64, and x float32)"
+    self.assertIn(f"test_op on cpu: forward: {runs}", text)
+
+  @parameterized.parameters(
+      ((), (2, 3), 0, (2, 8)),
+      ((), (4096,), 0, (193, 8)),
+      ((4,), (64,), 1, (4, 17, 8)),
+      ((2, 3), (2, 3), 0, (2, 3, 1, 8)),
+  )
+  def test_workspaces(self, shared, loops, batch_rank, expected):
+    op = declare_scaled().declaration
+    leading = loops if shared == loops else (*shared, *loops)
+    params = {"present": 3, "eps": None}
+    f32 = lambda *shape: jax.ShapeDtypeStruct(shape, np.float32)
+    arrays = f32(*leading, 8), f32(*shared, 8), f32(*leading), f32(*leading, 8)
+    call = BackwardCall.of(
+        Call.of(op, params), arrays, batch_rank, Info(("y",))
+    )
+    (found,) = workspaces.workspaces(call)
+    self.assertEqual((found.shape, found.dtype), (expected, np.float32))
+
+  def test_choice_of_the_handler(self):
+    asked = []
+
+    def use_handler(x, w, *, eps, platform):
+      asked.append((x.shape, w and w.shape, x.dtype, eps, platform))
+      return x.shape[-1] >= 4
+
+    op = declare_scaled(platforms=("cpu",), use_handler=use_handler)
+
+    def lowered(*args):
+      function = jax.grad(lambda *args: op(*args, eps=1).sum(), (0, 1))
+      return jax.jit(function).lower(*args).as_text()
+
+    text = lowered(_X, _W)
+    for target in ("fwd", "bwd"):
+      self.assertIn(f"@kit_test_op_{target}", text)
+    # Forward and backward are asked the same.
+    self.assertEqual(
+        set(asked), {((2, 4), (2, 4), np.dtype(np.float32), 1.0, "cpu")}
+    )
+    self.assertNotIn("custom_call", lowered(_X[:, :3], _W[:3]))
+    text = kit.explain(op, _X[:, :3], eps=1)
+    self.assertIn("on cpu: forward: reference (`use_handler` says so)", text)
+    self.assertIn("on cuda: forward: reference (there is no handler", text)
+
+  def test_export_checks(self):
+    targets = [str(x) for x in kit.export_checks(rms_norm)]
+    self.assertIn("xla_ffi_ops_rms_norm_fwd", targets[0])
+    op = declare_scaled(platforms=("cpu",))
+    public = kit.public(op)(lambda x: op(x, eps=0))
+    for function in (op, public, jax.jit(public)):
+      self.assertLen(kit.export_checks(function), 2)
+    self.assertLen(kit.export_checks(op, public), 4)
+    with self.assertRaisesRegex(TypeError, "is no op, and no function"):
+      kit.export_checks(jnp.sin)
+
+  def test_no_backend_is_started(self):
+    program = (
+        "import jax_ffi_ops; jax_ffi_ops.rms_norm; from jax._src import"
+        " xla_bridge; assert not xla_bridge._backends"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True,
+                   env={"PYTHONPATH": ":".join(sys.path)})  # fmt: skip
+
+
+if __name__ == "__main__":
+  absltest.main()
