@@ -13,14 +13,14 @@ namespace {
 
 namespace ffi = ::xla::ffi;
 
-// "bits 0 and 2"
+// "bit 0 and bit 2"
 std::string Bits(int64_t mask) {
   std::string bits;
   for (int bit = 0; bit < 63; ++bit) {
     if ((mask >> bit & 1) == 0) continue;
     bits += (bits.empty() ? "bit " : " and bit ") + std::to_string(bit);
   }
-  return bits.empty() ? "no bit" : bits;
+  return bits;
 }
 
 int64_t Cols(std::initializer_list<Dim*> core) {
@@ -37,7 +37,8 @@ ffi::AnyBuffer BufferOf(ffi::Result<ffi::AnyBuffer> result) { return *result; }
 void Call::Present(int64_t present, int64_t required, int64_t optional) {
   if ((present & ~optional) == required) return;
   Fail("present",
-       "have " + Bits(required) + " and else none but of " + Bits(optional),
+       "have " + (required != 0 ? Bits(required) + " and " : "") +
+           "no others but " + Bits(optional),
        std::to_string(present));
 }
 
