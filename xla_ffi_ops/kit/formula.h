@@ -12,11 +12,12 @@
 //     Sums<Acc, m> Column(const Row&, Acc x...) const;    // terms of m sums
 //   };                                                    // over the rows
 //
-// S is a statistic: Sums, Max, or another struct of an array `value` with
-// Initial and Combine. x... are the elements of the inputs, widened: first those
-// of the rows, then those of the weights; a weight that is not there gives what
-// changes nothing (Ones, Zeros). Column gives the term of each weight's
-// gradient, in the order of the weights; without weights there is none.
+// S is a statistic: Sums, Max, or another struct of an array `value` of one or
+// two numbers with Initial and Combine, of a number each and of all. x... are
+// the elements of the inputs, widened: first those of the rows, then those of
+// the weights; a weight that is not there gives what changes nothing (Ones,
+// Zeros). Column gives the term of each weight's gradient, in the order of the
+// weights; without weights there is none.
 #ifndef XLA_FFI_OPS_KIT_FORMULA_H_
 #define XLA_FFI_OPS_KIT_FORMULA_H_
 
@@ -43,11 +44,14 @@ struct Values {
 
 template <typename Acc, int n>
 struct Sums {
+  static_assert(n <= 2);
   Acc value[n];
 
   HD static Sums Initial() { return {}; }
-  HD void Combine(const Sums& other) {
-    for (int i = 0; i < n; ++i) value[i] += other.value[i];
+  HD static Acc Combine(Acc a, Acc b) { return a + b; }
+  HD void Combine(const Sums& other) {  // A loop would not be vectorized.
+    value[0] += other.value[0];
+    if constexpr (n > 1) value[1] += other.value[1];
   }
 };
 
@@ -58,8 +62,9 @@ struct Max {
   Acc value[1];
 
   HD static Max Initial() { return {{kLeast}}; }
+  HD static Acc Combine(Acc a, Acc b) { return a < b ? b : a; }
   HD void Combine(const Max& other) {
-    value[0] = value[0] < other.value[0] ? other.value[0] : value[0];
+    value[0] = Combine(value[0], other.value[0]);
   }
 };
 

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
+#include <vector>
 
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/float16.h"
@@ -18,10 +18,10 @@
 
 namespace xla_ffi_ops {
 
-// n outputs of the same rows.
+// What is written: n arrays of the same rows.
 template <typename T, int n>
 struct Outputs {
-  T* data[n];
+  T* data[n > 0 ? n : 1];
 
   HD Outputs At(int64_t offset) const {
     Outputs at = *this;
@@ -32,35 +32,53 @@ struct Outputs {
 template <typename T, typename... Same>
 Outputs(T*, Same*...) -> Outputs<T, 1 + sizeof...(Same)>;
 
-// fn(weight), or fn(Absent()) for a weight that is not there. Mark fn inlined.
-template <typename Absent, typename W, typename Fn>
-HD void IfThere(const Rows<const W>& weight, Fn fn) {
-  if (weight.data != nullptr) {
-    fn(weight);
-  } else {
-    fn(Absent());
-  }
-}
-template <typename Weight>
-inline constexpr bool kIsThere = true;
-template <>
-inline constexpr bool kIsThere<Ones> = false;
-template <>
-inline constexpr bool kIsThere<Zeros> = false;
+template <typename Acc>
+inline constexpr Outputs<Acc, 0> kNoSums = {};
 
-// Where the sums over rows of the terms of Column go: [kCount, cols], without
-// those of weights that are not there.
-template <typename Acc, bool first = false, bool second = false>
-struct Columns {
-  static constexpr bool kFirst = first, kSecond = second;
-  static constexpr int kCount = first + second;
-  Acc* data;
+// A weight, or rows of `value` if it is not there. For ops of several weights:
+// a kernel for each choice of them would take long to compile.
+template <typename W>
+class OrFilled {
+ public:
+  OrFilled(const Rows<const W>& weight, float value, int64_t cols)
+      : rows_(weight) {
+    if (weight.data != nullptr) return;
+    memory_.assign(cols, W(value));
+    rows_ = {memory_.data(), cols, {}};
+  }
+  OrFilled(const OrFilled&) = delete;
+
+  HD const W* operator[](int64_t row) const { return rows_[row]; }
+
+ private:
+  Rows<const W> rows_;
+  std::vector<W> memory_;
 };
-template <typename Acc, typename... Weight>
-HD Columns<Acc, kIsThere<Weight>...> ColumnsOf(Acc* sums, const Weight&...) {
-  return {sums};
-}
-using NoColumns = Columns<void>;
+
+// Where several weights' gradients go: to `sums`, one behind the other for the
+// weights that are there, and out of the way for the others.
+template <typename Acc, int n>
+class WeightSums {
+ public:
+  template <typename... W>
+  WeightSums(Acc* sums, int64_t cols, const Rows<const W>&... weight) {
+    int i = 0;
+    for (const bool there : {weight.data != nullptr...}) {
+      if (!there) unused_.resize(cols);
+      outputs.data[i++] = there ? sums : unused_.data();
+      if (there) sums += cols;
+    }
+  }
+  WeightSums(const WeightSums&) = delete;
+
+  Outputs<Acc, n> outputs;
+
+ private:
+  std::vector<Acc> unused_;
+};
+template <typename Acc, typename... W>
+WeightSums(Acc*, int64_t, const Rows<const W>&...)
+    -> WeightSums<Acc, sizeof...(W)>;
 
 namespace internal {
 
@@ -69,9 +87,10 @@ HD Accumulator<T> Widen(const T& value) {
   return value;
 }
 
-// Every kLanes-th element is of one lane, in blocks: the rounding error of a sum
-// grows with 256 + cols / (256 kLanes), and the order of the additions is that
-// of every vector width.
+// Every kLanes-th element is of one lane, in blocks: the rounding error of a
+// sum grows with 256 + cols / (256 kLanes), and the order of the additions is
+// that of every vector width. The lanes are arrays of numbers, one for each of
+// a statistic's numbers: statistics of two are not vectorized.
 template <int kLanes, typename S, typename Acc, typename Element>
 HD S Total(int64_t cols, Element element) {
   constexpr int n = sizeof(S) / sizeof(Acc);
@@ -79,24 +98,15 @@ HD S Total(int64_t cols, Element element) {
   S total = S::Initial();
   for (int64_t begin = 0; begin < cols; begin += kBlock) {
     const int64_t end = std::min(cols, begin + kBlock);
-    Acc lane[n][kLanes];
-    for (int i = 0; i < n; ++i) {
-      std::fill_n(lane[i], kLanes, S::Initial().value[i]);
-    }
-    const auto get = [&](int k) INLINED {
-      S s;
-      for (int i = 0; i < n; ++i) s.value[i] = lane[i][k];
-      return s;
-    };
-    const auto set = [&](int k, S s) INLINED {
-      for (int i = 0; i < n; ++i) lane[i][k] = s.value[i];
-    };
+    Acc a[kLanes], b[kLanes];
+    std::fill_n(a, kLanes, S::Initial().value[0]);
+    if constexpr (n > 1) std::fill_n(b, kLanes, S::Initial().value[1]);
     const auto add = [&](int64_t j, int lanes) INLINED {
 #pragma omp simd
       for (int k = 0; k < lanes; ++k) {
-        S s = get(k);
-        s.Combine(element(j + k));
-        set(k, s);
+        const S s = element(j + k);
+        a[k] = S::Combine(a[k], s.value[0]);
+        if constexpr (n > 1) b[k] = S::Combine(b[k], s.value[1]);
       }
     };
     int64_t j = begin;
@@ -105,12 +115,12 @@ HD S Total(int64_t cols, Element element) {
     for (int half = kLanes / 2; half > 0; half /= 2) {
 #pragma omp simd
       for (int k = 0; k < half; ++k) {
-        S s = get(k);
-        s.Combine(get(k + half));
-        set(k, s);
+        a[k] = S::Combine(a[k], a[k + half]);
+        if constexpr (n > 1) b[k] = S::Combine(b[k], b[k + half]);
       }
     }
-    total.Combine(get(0));
+    total.value[0] = S::Combine(total.value[0], a[0]);
+    if constexpr (n > 1) total.value[1] = S::Combine(total.value[1], b[0]);
   }
   return total;
 }
@@ -133,19 +143,13 @@ HD void RunPasses(const F& f, typename F::Row& row, int64_t cols,
 // The inputs are values: as an output could be one of them, they would be
 // loaded again behind the store. `sums` is no reference, and so no variable in
 // memory.
-template <typename F, typename T, int n, typename Columns, typename Sums,
-          typename... Acc>
+template <int m, typename F, typename T, int n, typename Sums, typename... Acc>
 HD Sums StoreOne(const F& f, const typename F::Row& row,
-                 const Outputs<T, n>& out, int64_t j, Columns, Sums sums,
-                 Acc... x) {
+                 const Outputs<T, n>& out, int64_t j, Sums sums, Acc... x) {
   const auto values = f.Store(row, x...);
   out.data[0][j] = values.value[0];
   if constexpr (n > 1) out.data[1][j] = values.value[1];
-  if constexpr (Columns::kCount > 0) {
-    const auto terms = f.Column(row, x...);
-    if constexpr (Columns::kFirst) sums.value[0] += terms.value[0];
-    if constexpr (Columns::kSecond) sums.value[1] += terms.value[1];
-  }
+  if constexpr (m > 0) sums.Combine(f.Column(row, x...));
   return sums;
 }
 
@@ -159,25 +163,24 @@ Lines(Line, Same...) -> Lines<Line, 1 + sizeof...(Same)>;
 
 // Rows i, i + 1, ... at j. No loop over i: that is unrolled too late for its
 // structs to become variables.
-template <int i, int kRows, typename F, typename Out, typename Columns,
-          typename Sums, typename... Line>
+template <int m, int i, int kRows, typename F, typename Out, typename Sums,
+          typename... Line>
 HD Sums StoreFrom(const F& f, const typename F::Row* row, int64_t cols,
-                  int64_t j, const Out& out, Columns columns, Sums sums,
+                  int64_t j, const Out& out, Sums sums,
                   const Lines<Line, kRows>&... x) {
   if constexpr (i == kRows) {
     return sums;
   } else {
-    sums = StoreOne(f, row[i], out, i * cols + j, columns, sums,
-                    Widen(x.line[i][j])...);
-    return StoreFrom<i + 1>(f, row, cols, j, out, columns, sums, x...);
+    sums = StoreOne<m>(f, row[i], out, i * cols + j, sums,
+                       Widen(x.line[i][j])...);
+    return StoreFrom<m, i + 1>(f, row, cols, j, out, sums, x...);
   }
 }
 
-template <int kRows, typename F, typename T, int n, typename Columns,
+template <int kRows, typename F, typename T, int n, typename Acc, int m,
           typename... Line>
 HD void RunLines(const F& f, int64_t begin, int64_t cols, Outputs<T, n> out,
-                 Columns columns, const Lines<Line, kRows>&... x) {
-  using Acc = Accumulator<T>;
+                 Outputs<Acc, m> columns, const Lines<Line, kRows>&... x) {
   typename F::Row row[kRows];
   for (int i = 0; i < kRows; ++i) {
     row[i] = f.Load(begin + i);
@@ -187,26 +190,25 @@ HD void RunLines(const F& f, int64_t begin, int64_t cols, Outputs<T, n> out,
   out = out.At(begin * cols);
 #pragma omp simd
   for (int64_t j = 0; j < cols; ++j) {
-    const Sums<Acc, 2> sums =
-        StoreFrom<0>(f, row, cols, j, out, columns, Sums<Acc, 2>(), x...);
-    if constexpr (Columns::kFirst) columns.data[j] += sums.value[0];
-    if constexpr (Columns::kSecond) {
-      columns.data[Columns::kFirst * cols + j] += sums.value[1];
-    }
+    const auto sums = StoreFrom<m, 0>(f, row, cols, j, out,
+                                      Sums<Acc, std::max(m, 1)>(), x...);
+    if constexpr (m > 0) columns.data[0][j] += sums.value[0];
+    if constexpr (m > 1) columns.data[1][j] += sums.value[1];
   }
 }
 
 }  // namespace internal
 
-// Rows [begin, end) of the outputs, and in `columns` the sums over these rows.
-// In: Rows<const T>, Ones or Zeros. Call it from an XLA_FFI_OPS_CPU_KERNEL.
-template <typename F, typename T, int n, typename Columns, typename... In>
+// Rows [begin, end) of `out`, and in columns[m][0, cols) the sums over these
+// rows. In: Rows, Ones, Zeros or OrFilled. Call it from an
+// XLA_FFI_OPS_CPU_KERNEL.
+template <typename F, typename T, int n, typename Acc, int m, typename... In>
 HD void RunRows(Cpu, const F& f, int64_t begin, int64_t end, int64_t cols,
-                Outputs<T, n> out, Columns columns, const In&... in) {
+                Outputs<T, n> out, Outputs<Acc, m> columns, const In&... in) {
   using internal::Lines, internal::RunLines;
   int64_t row = begin;
-  if constexpr (Columns::kCount > 0) {
-    std::fill_n(columns.data, Columns::kCount * cols, 0);
+  if constexpr (m > 0) {
+    for (int i = 0; i < m; ++i) std::fill_n(columns.data[i], cols, 0);
     // Four rows at once: the columns are read and written once for all.
     for (; row + 4 <= end; row += 4) {
       RunLines<4>(f, row, cols, out, columns,

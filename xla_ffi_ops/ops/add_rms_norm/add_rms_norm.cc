@@ -14,11 +14,14 @@ XLA_FFI_OPS_CPU_KERNEL void Forward(Cpu cpu, int64_t begin, int64_t end,
                                     Rows<const T> x, Rows<const T> residual,
                                     Rows<const W> scale, T* y, T* sum,
                                     Accumulator<T>* rstd) {
-  const ForwardFormula<T> formula{eps, rstd};
-  IfThere<Ones>(scale, [&](const auto& scale) INLINED {
-    RunRows(cpu, formula, begin, end, cols, Outputs{y, sum}, NoColumns(), x,
-            residual, scale);
-  });
+  const ForwardFormula<T> f{eps, rstd};
+  const Outputs out{y, sum};
+  const auto none = kNoSums<Accumulator<T>>;
+  if (scale.data == nullptr) {
+    RunRows(cpu, f, begin, end, cols, out, none, x, residual, Ones());
+  } else {
+    RunRows(cpu, f, begin, end, cols, out, none, x, residual, scale);
+  }
 }
 
 template <typename T, typename W>
@@ -29,11 +32,14 @@ XLA_FFI_OPS_CPU_KERNEL void Backward(Cpu cpu, int64_t begin, int64_t end,
                                      Rows<const T> dy, Rows<const T> dsum,
                                      T* dx, T* dresidual,
                                      Accumulator<T>* sums) {
-  const BackwardFormula<Accumulator<T>> formula{rstd};
-  IfThere<Ones>(scale, [&](const auto& scale) INLINED {
-    RunRows(cpu, formula, begin, end, cols, Outputs{dx, dresidual},
-            ColumnsOf(sums, scale), sum, dy, dsum, scale);
-  });
+  using Acc = Accumulator<T>;
+  const BackwardFormula<Acc> f{rstd};
+  const Outputs out{dx, dresidual};
+  if (scale.data == nullptr) {
+    RunRows(cpu, f, begin, end, cols, out, kNoSums<Acc>, sum, dy, dsum, Ones());
+  } else {
+    RunRows(cpu, f, begin, end, cols, out, Outputs{sums}, sum, dy, dsum, scale);
+  }
 }
 
 #define INSTANTIATE(T, W)                                                     \

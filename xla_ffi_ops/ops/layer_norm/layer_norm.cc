@@ -15,13 +15,14 @@ XLA_FFI_OPS_CPU_KERNEL void Forward(Cpu cpu, int64_t begin, int64_t end,
                                     Rows<const W> bias, T* y,
                                     Accumulator<T>* mean,
                                     Accumulator<T>* rstd) {
-  const ForwardFormula<Accumulator<T>> formula{eps, mean, rstd};
-  IfThere<Ones>(scale, [&](const auto& scale) INLINED {
-    IfThere<Zeros>(bias, [&](const auto& bias) INLINED {
-      RunRows(cpu, formula, begin, end, cols, Outputs{y}, NoColumns(), x, scale,
-              bias);
-    });
-  });
+  const ForwardFormula<Accumulator<T>> f{eps, mean, rstd};
+  const auto none = kNoSums<Accumulator<T>>;
+  if (scale.data == nullptr && bias.data == nullptr) {
+    RunRows(cpu, f, begin, end, cols, Outputs{y}, none, x, Ones(), Zeros());
+  } else {
+    RunRows(cpu, f, begin, end, cols, Outputs{y}, none, x,
+            OrFilled(scale, 1, cols), OrFilled(bias, 0, cols));
+  }
 }
 
 template <typename T, typename W>
@@ -30,13 +31,15 @@ XLA_FFI_OPS_CPU_KERNEL void Backward(
     Rows<const W> scale, Rows<const W> bias, Rows<const Accumulator<T>> mean,
     Rows<const Accumulator<T>> rstd, Rows<const T> dy, T* dx,
     Accumulator<T>* sums) {
-  const BackwardFormula<Accumulator<T>> formula{mean, rstd};
-  IfThere<Ones>(scale, [&](const auto& scale) INLINED {
-    IfThere<Zeros>(bias, [&](const auto& bias) INLINED {
-      RunRows(cpu, formula, begin, end, cols, Outputs{dx},
-              ColumnsOf(sums, scale, bias), x, dy, scale);
-    });
-  });
+  using Acc = Accumulator<T>;
+  const BackwardFormula<Acc> f{mean, rstd};
+  if (scale.data == nullptr && bias.data == nullptr) {
+    RunRows(cpu, f, begin, end, cols, Outputs{dx}, kNoSums<Acc>, x, dy, Ones());
+  } else {
+    const WeightSums both(sums, cols, scale, bias);
+    RunRows(cpu, f, begin, end, cols, Outputs{dx}, both.outputs, x, dy,
+            OrFilled(scale, 1, cols));
+  }
 }
 
 #define INSTANTIATE(T, W)                                                      \

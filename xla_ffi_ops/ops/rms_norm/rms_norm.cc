@@ -13,10 +13,13 @@ XLA_FFI_OPS_CPU_KERNEL void Forward(Cpu cpu, int64_t begin, int64_t end,
                                     int64_t cols, Accumulator<T> eps,
                                     Rows<const T> x, Rows<const W> scale, T* y,
                                     Accumulator<T>* rstd) {
-  const ForwardFormula<Accumulator<T>> formula{eps, rstd};
-  IfThere<Ones>(scale, [&](const auto& scale) INLINED {
-    RunRows(cpu, formula, begin, end, cols, Outputs{y}, NoColumns(), x, scale);
-  });
+  using Acc = Accumulator<T>;
+  const ForwardFormula<Acc> f{eps, rstd};
+  if (scale.data == nullptr) {
+    RunRows(cpu, f, begin, end, cols, Outputs{y}, kNoSums<Acc>, x, Ones());
+  } else {
+    RunRows(cpu, f, begin, end, cols, Outputs{y}, kNoSums<Acc>, x, scale);
+  }
 }
 
 template <typename T, typename W>
@@ -26,11 +29,13 @@ XLA_FFI_OPS_CPU_KERNEL void Backward(Cpu cpu, int64_t begin, int64_t end,
                                      Rows<const Accumulator<T>> rstd,
                                      Rows<const T> dy, T* dx,
                                      Accumulator<T>* sums) {
-  const BackwardFormula<Accumulator<T>> formula{rstd};
-  IfThere<Ones>(scale, [&](const auto& scale) INLINED {
-    RunRows(cpu, formula, begin, end, cols, Outputs{dx},
-            ColumnsOf(sums, scale), x, dy, scale);
-  });
+  using Acc = Accumulator<T>;
+  const BackwardFormula<Acc> f{rstd};
+  if (scale.data == nullptr) {
+    RunRows(cpu, f, begin, end, cols, Outputs{dx}, kNoSums<Acc>, x, dy, Ones());
+  } else {
+    RunRows(cpu, f, begin, end, cols, Outputs{dx}, Outputs{sums}, x, dy, scale);
+  }
 }
 
 #define INSTANTIATE(T, W)                                                   \

@@ -11,16 +11,18 @@ namespace xla_ffi_ops::softmax {
 template <typename T>
 XLA_FFI_OPS_CPU_KERNEL void Forward(Cpu cpu, int64_t begin, int64_t end,
                                     int64_t cols, Rows<const T> x, T* y) {
-  RunRows(cpu, ForwardFormula<Accumulator<T>>(), begin, end, cols, Outputs{y},
-          NoColumns(), x);
+  using Acc = Accumulator<T>;
+  RunRows(cpu, ForwardFormula<Acc>(), begin, end, cols, Outputs{y},
+          kNoSums<Acc>, x);
 }
 
 template <typename T>
 XLA_FFI_OPS_CPU_KERNEL void Backward(Cpu cpu, int64_t begin, int64_t end,
                                      int64_t cols, Rows<const T> y,
                                      Rows<const T> dy, T* dx) {
-  RunRows(cpu, BackwardFormula<Accumulator<T>>(), begin, end, cols, Outputs{dx},
-          NoColumns(), y, dy);
+  using Acc = Accumulator<T>;
+  RunRows(cpu, BackwardFormula<Acc>(), begin, end, cols, Outputs{dx},
+          kNoSums<Acc>, y, dy);
 }
 
 #define INSTANTIATE(T)                                                       \
