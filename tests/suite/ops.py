@@ -32,6 +32,7 @@ matvec = kit.op(
     library=library,
     signature="(m,n),(n)->(m)",
     dtypes=("float32",),
+    row_sums=("a", "x"),
     reference=lambda a, x: a @ x,
 )
 

@@ -104,6 +104,12 @@ class Target:
         if name not in operands
     ]
     info = Info(self.cotangents, tuple(dropped))
+    dims = call.dimensions(dict(zip(operands, structs)))
+    for i, (name, own) in enumerate(zip(operands, dims.arrays)):
+      if name not in self.shareable and own.rank == 0:
+        full = dims.full(own.core, call.op.axes[name][1])
+        ones = ((1,) * len(full.leading), own.core, (1,) * len(full.trailing))
+        structs[i] = jax.ShapeDtypeStruct(sum(ones, ()), structs[i].dtype)
     backward = BackwardCall.of(call, structs, batch_rank, info)
     results = {
         "d" + name: Buffer(parts.shape, jnp.dtype(dtype))
@@ -150,7 +156,7 @@ class Target:
       core, starred = call.op.axes[name]
       trailing = call.trailing_rank if starred else 0
       rank = ranks[name]
-      shared = self.is_backward and rank == batch_rank and rank < max(ranks.values())
+      shared = self._is_shared(name) and rank == batch_rank < max(ranks.values())
       if rank == 0 or shared:
         trailing = 0
       leading = rank - trailing
@@ -173,9 +179,12 @@ class Target:
     if not 0 <= batch_rank <= len(full["leading"]):
       raise WrongOperandsError("batch_rank")
     for name, b in operands.items():
-      if self.is_backward and ranks[name] == batch_rank:
+      if self._is_shared(name) and ranks[name] == batch_rank:
         if any(a not in (1, z) for a, z in zip(b.shape, full["leading"][:batch_rank])):
           raise WrongOperandsError("shared")
+
+  def _is_shared(self, name):
+    return self.is_backward and name in self.shareable
 
   def _check_dtypes(self, call, operands):
     op = call.op
