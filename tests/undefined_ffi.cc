@@ -7,7 +7,7 @@ namespace xla_ffi_ops {
 void UndefinedKernel(const void* data);
 
 template <typename Device>
-Status Undefined(Device, ffi::AnyBuffer x) {
+HandlerResult Undefined(Device, ffi::AnyBuffer x) {
   UndefinedKernel(x.untyped_data());
   return ffi::Error::Success();
 }

@@ -15,8 +15,8 @@ const char* Twice(Cpu, int64_t begin, int64_t end, const float* x, float* y) {
 namespace {
 
 template <typename Device>
-Status TwiceHandler(Device device, ffi::AnyBuffer x,
-                    ffi::Result<ffi::AnyBuffer> y) {
+HandlerResult TwiceHandler(Device device, ffi::AnyBuffer x,
+                           ffi::Result<ffi::AnyBuffer> y) {
   Checks checks;
   checks.Operand("x", x, ffi::F32, {});
   checks.Result("y", *y, ffi::F32, {});

@@ -27,7 +27,7 @@ enum Fault {
 };
 
 template <Fault fault>
-Status Forward(CpuContext, Buffer x, Buffer w, Result y) {
+HandlerResult Forward(CpuContext, Buffer x, Buffer w, Result y) {
   Dim n = kUnknownDim;
   Checks checks;
   checks.Operand("x", x, ffi::F32, {&n});
@@ -57,8 +57,8 @@ Status Forward(CpuContext, Buffer x, Buffer w, Result y) {
 }
 
 template <Fault fault>
-Status Backward(CpuContext, int64_t batch_rank, Buffer x, Buffer w, Buffer dy,
-                Result dx, Result dw) {
+HandlerResult Backward(CpuContext, int64_t batch_rank, Buffer x, Buffer w,
+                       Buffer dy, Result dx, Result dw) {
   Dim n = kUnknownDim;
   Checks checks;
   checks.Operand("x", x, ffi::F32, {&n});

@@ -11,7 +11,7 @@
 namespace xla_ffi_ops {
 namespace {
 
-Status Histogram(CpuContext, int64_t bins, ffi::AnyBuffer x,
+HandlerResult Histogram(CpuContext, int64_t bins, ffi::AnyBuffer x,
                  ffi::AnyBuffer edges, ffi::Result<ffi::AnyBuffer> y) {
   Dim n = kUnknownDim, e = kUnknownDim;
   Checks checks;

@@ -11,8 +11,8 @@ namespace {
 
 using DTypeList = DTypes<ffi::F32, ffi::F64>;
 
-Status LogAddExp(CpuContext, ffi::AnyBuffer x, ffi::AnyBuffer y,
-                 ffi::Result<ffi::AnyBuffer> z) {
+HandlerResult LogAddExp(CpuContext, ffi::AnyBuffer x, ffi::AnyBuffer y,
+                        ffi::Result<ffi::AnyBuffer> z) {
   Checks checks;
   checks.Operand("x", x, DTypeList(), {});
   checks.Operand("y", y, x.element_type(), {});

@@ -11,7 +11,7 @@ namespace {
 using Buffer = ffi::AnyBuffer;
 using Result = ffi::Result<ffi::AnyBuffer>;
 
-Status Forward(CpuContext, Buffer a, Buffer x, Result y) {
+HandlerResult Forward(CpuContext, Buffer a, Buffer x, Result y) {
   Dim m = kUnknownDim, n = kUnknownDim;
   Checks checks;
   checks.Operand("a", a, ffi::F32, {&m, &n});
@@ -38,8 +38,8 @@ Status Forward(CpuContext, Buffer a, Buffer x, Result y) {
 
 // An operand that rows share has the first `batch_rank` leading dimensions
 // only, and its cotangent is the sum over the others, which are the rows.
-Status Backward(CpuContext, int64_t batch_rank, Buffer a, Buffer x, Buffer dy,
-                Result da, Result dx) {
+HandlerResult Backward(CpuContext, int64_t batch_rank, Buffer a, Buffer x,
+                       Buffer dy, Result da, Result dx) {
   Dim m = kUnknownDim, n = kUnknownDim;
   Checks checks;
   checks.Operand("dy", dy, ffi::F32, {&m});

@@ -9,8 +9,9 @@
 namespace xla_ffi_ops {
 namespace {
 
-Status Max(CpuContext, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> value,
-           ffi::Result<ffi::AnyBuffer> index) {
+HandlerResult Max(CpuContext, ffi::AnyBuffer x,
+                  ffi::Result<ffi::AnyBuffer> value,
+                  ffi::Result<ffi::AnyBuffer> index) {
   Dim n = kUnknownDim;
   Checks checks;
   checks.Operand("x", x, FloatDTypes(), {&n});

@@ -11,10 +11,10 @@
 namespace xla_ffi_ops {
 namespace {
 
-Status Polynomial(CpuContext, ffi::Span<const double> coefficients,
-                  std::string_view form, int32_t lowest, bool negated,
-                  float scale, ffi::AnyBuffer x,
-                  ffi::Result<ffi::AnyBuffer> y) {
+HandlerResult Polynomial(CpuContext, ffi::Span<const double> coefficients,
+                         std::string_view form, int32_t lowest, bool negated,
+                         float scale, ffi::AnyBuffer x,
+                         ffi::Result<ffi::AnyBuffer> y) {
   Checks checks;
   checks.Operand("x", x, ffi::F32, {});
   if (form != "plain" && form != "bell") {

@@ -8,7 +8,7 @@
 namespace xla_ffi_ops {
 namespace {
 
-Status Sort(CpuContext, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
+HandlerResult Sort(CpuContext, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
   Dim n = kUnknownDim;
   Checks checks;
   checks.Operand("x", x, ffi::F64, {&n});

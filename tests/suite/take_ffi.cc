@@ -9,8 +9,8 @@
 namespace xla_ffi_ops {
 namespace {
 
-Status Take(CpuContext, ffi::AnyBuffer x, ffi::AnyBuffer indices,
-            ffi::Result<ffi::AnyBuffer> y) {
+HandlerResult Take(CpuContext, ffi::AnyBuffer x, ffi::AnyBuffer indices,
+                   ffi::Result<ffi::AnyBuffer> y) {
   Dim n = kUnknownDim, k = kUnknownDim;
   Checks checks;
   checks.Operand("x", x, ffi::F32, {&n});

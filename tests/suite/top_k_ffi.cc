@@ -11,7 +11,7 @@
 namespace xla_ffi_ops {
 namespace {
 
-Status TopK(CpuContext, int64_t k, ffi::AnyBuffer x,
+HandlerResult TopK(CpuContext, int64_t k, ffi::AnyBuffer x,
             ffi::Result<ffi::AnyBuffer> values,
             ffi::Result<ffi::AnyBuffer> indices) {
   Dim n = kUnknownDim;

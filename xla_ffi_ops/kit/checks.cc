@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace xla_ffi_ops {
 namespace {
@@ -18,8 +21,12 @@ std::string Got(const xla::ffi::AnyBuffer& buffer) {
 
 int64_t Product(Shape shape) {
   int64_t product = 1;
-  for (const int64_t size : shape) product *= size;
-  return product;
+  bool too_large = false;
+  for (const int64_t size : shape) {
+    if (size == 0) return 0;
+    too_large |= __builtin_mul_overflow(product, size, &product);
+  }
+  return too_large ? std::numeric_limits<int64_t>::max() : product;
 }
 
 std::string ToString(Shape shape) {
@@ -38,32 +45,49 @@ void Checks::Fail(const char* name, const std::string& expected,
                                             ", got " + got);
 }
 
+void Checks::AtLeast(const char* name, double value, double minimum) {
+  if (value >= minimum) return;
+  std::ostringstream expected, got;
+  expected << "be at least " << minimum;
+  got << value;
+  Fail(name, expected.str(), got.str());
+}
+
+void Checks::TrailingRank(int64_t trailing_rank) {
+  // What is no rank at all then does no harm.
+  trailing_rank_ = std::max<int64_t>(0, trailing_rank);
+  if (trailing_rank >= 0) return;
+  Fail("trailing_rank", "be at least 0", std::to_string(trailing_rank));
+}
+
+void Checks::BatchRank(int64_t batch_rank) {
+  const auto rank = static_cast<int64_t>(loops().size());
+  if (batch_rank >= 0 && batch_rank <= rank) return;
+  Fail("batch_rank",
+       "be at least 0 and at most " + std::to_string(rank) +
+           ", the number of leading dimensions",
+       std::to_string(batch_rank));
+}
+
 void Checks::CheckDType(const char* name, const xla::ffi::AnyBuffer& buffer,
                         DTypeSet expected) {
   if (expected.Contains(buffer.element_type())) return;
   Fail(name, "have dtype " + Name(expected), Name(buffer.element_type()));
 }
 
-Shape Checks::CheckCore(const char* name, const xla::ffi::AnyBuffer& buffer,
-                        std::initializer_list<Dim*> core) {
-  const Shape shape = buffer.dimensions();
-  if (shape.size() < core.size()) {
-    Fail(name, "have rank " + std::to_string(core.size()) + " or more",
-         Got(buffer));
-    return Shape();
-  }
-  size_t axis = shape.size() - core.size();
+void Checks::CheckCore(const char* name, const xla::ffi::AnyBuffer& buffer,
+                       std::initializer_list<Dim*> core, size_t begin) {
   for (Dim* dim : core) {
-    if (*dim == kUnknownDim) *dim = shape[axis];
-    if (*dim != shape[axis]) {
+    const int64_t size = buffer.dimensions()[begin];
+    if (*dim == kUnknownDim) *dim = size;
+    if (*dim != size) {
       Fail(name,
            "have size " + std::to_string(*dim) + " in dimension " +
-               std::to_string(axis),
+               std::to_string(begin),
            Got(buffer));
     }
-    ++axis;
+    ++begin;
   }
-  return shape.first(shape.size() - core.size());
 }
 
 void Checks::Broadcast(const char* name, const xla::ffi::AnyBuffer& buffer,
@@ -76,9 +100,11 @@ void Checks::Broadcast(const char* name, const xla::ffi::AnyBuffer& buffer,
     holds = own[d] == loops_[d] || own[d] == 1 || loops_[d] == 1;
   }
   if (!holds) {
-    return Fail(
-        name, "have leading dimensions that broadcast with " + ToString(loops_),
-        Got(buffer));
+    const std::string which = trailing_rank_ > 0 ? "and trailing " : "";
+    return Fail(name,
+                "have leading " + which + "dimensions that broadcast with " +
+                    ToString(loops_),
+                Got(buffer));
   }
   for (size_t d = 0; d < own.size(); ++d) {
     if (loops_[d] == 1) loops_[d] = own[d];
@@ -88,32 +114,51 @@ void Checks::Broadcast(const char* name, const xla::ffi::AnyBuffer& buffer,
 void Checks::Operand(const char* name, const xla::ffi::AnyBuffer& buffer,
                      DTypeSet expected, std::initializer_list<Dim*> core) {
   CheckDType(name, buffer, expected);
-  Broadcast(name, buffer, CheckCore(name, buffer, core), /*shared=*/false);
+  const Shape shape = buffer.dimensions();
+  const auto core_rank = static_cast<int64_t>(core.size());
+  const int64_t loop_rank = static_cast<int64_t>(shape.size()) - core_rank;
+  const int64_t trailing_rank = loop_rank == 0 ? 0 : trailing_rank_;
+  if (loop_rank < trailing_rank) {
+    const int64_t least = core_rank + (loop_rank < 0 ? 0 : trailing_rank);
+    return Fail(name, "have rank " + std::to_string(least) + " or more",
+                Got(buffer));
+  }
+  const int64_t leading_rank = loop_rank - trailing_rank;
+  CheckCore(name, buffer, core, leading_rank);
+  std::vector<int64_t> own(shape.begin(), shape.end());
+  own.erase(own.begin() + leading_rank, own.end() - trailing_rank);
+  Broadcast(name, buffer, own, /*shared=*/false);
 }
 
 bool Checks::SharedOperand(const char* name, const xla::ffi::AnyBuffer& buffer,
                            DTypeSet expected, std::initializer_list<Dim*> core,
                            int64_t loop_rank) {
+  const Shape shape = buffer.dimensions();
+  const int64_t own_rank = static_cast<int64_t>(shape.size()) - core.size();
+  if (own_rank < 0 || (own_rank > 0 && own_rank != loop_rank)) {
+    Operand(name, buffer, expected, core);
+    return false;
+  }
   CheckDType(name, buffer, expected);
-  const Shape own = CheckCore(name, buffer, core);
-  const bool shared =
-      own.size() == 0 || static_cast<int64_t>(own.size()) == loop_rank;
-  Broadcast(name, buffer, own, shared);
-  return shared;
+  CheckCore(name, buffer, core, own_rank);
+  Broadcast(name, buffer, shape.first(own_rank), /*shared=*/true);
+  return true;
 }
 
-void Checks::Result(const char* name, const xla::ffi::AnyBuffer& buffer,
-                    DTypeSet expected, std::initializer_list<Dim*> core,
-                    int64_t loop_rank) {
+void Checks::ResultOf(const char* name, const xla::ffi::AnyBuffer& buffer,
+                      DTypeSet expected, Shape leading,
+                      std::initializer_list<Dim*> core, Shape trailing) {
   if (!ok()) return;
   CheckDType(name, buffer, expected);
   const Shape got = buffer.dimensions();
-  std::vector<int64_t> shape(loops_.begin(), loops_.begin() + loop_rank);
-  const bool has_rank = got.size() == shape.size() + core.size();
+  std::vector<int64_t> shape(leading.begin(), leading.end());
+  const bool has_rank =
+      got.size() == leading.size() + core.size() + trailing.size();
   for (Dim* dim : core) {
     if (*dim == kUnknownDim && has_rank) *dim = got[shape.size()];
     shape.push_back(*dim);
   }
+  shape.insert(shape.end(), trailing.begin(), trailing.end());
   if (!(got == Shape(shape))) {
     Fail(name, "have shape " + ToString(shape), ToString(got));
   }
@@ -123,20 +168,39 @@ RowMap Checks::Map(const char* name, const xla::ffi::AnyBuffer& buffer,
                    int64_t core_rank) {
   if (!ok()) return RowMap();
   const Shape shape = buffer.dimensions();
-  const Shape own = shape.first(shape.size() - core_rank);
+  const int64_t rank = shape.size() - core_rank;
+  return MapLoops(name, buffer, loops(),
+                  shape.first(rank - Trailing(buffer, core_rank).size()));
+}
+
+RowMap Checks::TrailingMap(const char* name, const xla::ffi::AnyBuffer& buffer,
+                           int64_t core_rank) {
+  if (!ok()) return RowMap();
+  return MapLoops(name, buffer, trailing(), Trailing(buffer, core_rank));
+}
+
+Shape Checks::Trailing(const xla::ffi::AnyBuffer& buffer,
+                       int64_t core_rank) const {
+  const Shape shape = buffer.dimensions();
+  const bool has_all = shape.size() - core_rank == loops_.size();
+  return has_all ? shape.last(trailing().size()) : Shape();
+}
+
+RowMap Checks::MapLoops(const char* name, const xla::ffi::AnyBuffer& buffer,
+                        Shape loops, Shape own) {
   RowMap map;
   map.dims = 0;
   int64_t rows = 1;  // of the operand, in the dimensions after this one
-  for (size_t d = loops_.size(); d-- > 0;) {
-    if (loops_[d] == 1) continue;
+  for (size_t d = loops.size(); d-- > 0;) {
+    if (loops[d] == 1) continue;
     const int64_t size = d < own.size() ? own[d] : 1;
     const int64_t stride = size == 1 ? 0 : rows;
     rows *= size;
     const int last = map.dims - 1;
     if (last >= 0 && (stride == 0) == (map.stride[last] == 0)) {
-      map.size[last] *= loops_[d];
+      map.size[last] *= loops[d];
     } else if (map.dims < RowMap::kMaxDims) {
-      map.size[map.dims] = loops_[d];
+      map.size[map.dims] = loops[d];
       map.stride[map.dims++] = stride;
     } else {
       Fail(name, "be broadcast along fewer separate dimensions", Got(buffer));

@@ -33,4 +33,21 @@ struct Cuda {
 #define XLA_FFI_OPS_CPU_KERNEL
 #endif
 
+// A function that kernels of all devices inline: on the CPU, a clone would call
+// the oldest machine's version of one that is not inlined.
+#ifdef __CUDACC__
+#define HD __host__ __device__ __forceinline__
+#elif defined(__GNUC__)
+#define HD [[gnu::always_inline]] inline
+#else
+#define HD inline
+#endif
+
+// The same for a lambda: [&](int i) INLINED { ... }.
+#ifdef __GNUC__
+#define INLINED __attribute__((always_inline))
+#else
+#define INLINED
+#endif
+
 #endif  // XLA_FFI_OPS_KIT_DEVICE_H_

@@ -44,6 +44,24 @@ struct NativeTypeOf<xla::ffi::BF16> {
 template <xla::ffi::DataType dtype>
 using NativeType = typename NativeTypeOf<dtype>::type;
 
+// The dtype of a type that ops are compiled for.
+template <typename T>
+inline constexpr auto kDTypeOf = xla::ffi::DataType::INVALID;
+template <>
+inline constexpr auto kDTypeOf<Float16> = xla::ffi::F16;
+template <>
+inline constexpr auto kDTypeOf<BFloat16> = xla::ffi::BF16;
+template <>
+inline constexpr auto kDTypeOf<float> = xla::ffi::F32;
+template <>
+inline constexpr auto kDTypeOf<double> = xla::ffi::F64;
+
+// The elements of a buffer whose dtype was checked.
+template <typename T>
+T* Data(const xla::ffi::AnyBuffer& buffer) {
+  return static_cast<T*>(buffer.untyped_data());
+}
+
 // The dtypes that an operand may have.
 class DTypeSet {
  public:
@@ -74,8 +92,18 @@ struct DTypes {
   }
 };
 
+namespace internal {
+
+template <xla::ffi::DataType none, xla::ffi::DataType... dtypes>
+using ButTheFirst = DTypes<dtypes...>;
+
+}  // namespace internal
+
+#define XLA_FFI_OPS_AND_DTYPE_(T) , kDTypeOf<T>
 using FloatDTypes =
-    DTypes<xla::ffi::F16, xla::ffi::BF16, xla::ffi::F32, xla::ffi::F64>;
+    internal::ButTheFirst<xla::ffi::DataType::INVALID XLA_FFI_OPS_TYPES(
+        XLA_FFI_OPS_AND_DTYPE_)>;
+#undef XLA_FFI_OPS_AND_DTYPE_
 
 // The dtype of sums over values of the floating-point `dtype`; Accumulator in
 // float16.h is its C++ type.
@@ -109,6 +137,21 @@ auto Dispatch(DTypes<head, tail...>, xla::ffi::DataType dtype, Fn&& fn) {
   } else {
     throw std::invalid_argument("no kernel for dtype " + Name(dtype));
   }
+}
+
+// Returns fn(TypeTag<T>(), TypeTag<W>()) for rows of dtype `rows` and weights
+// of dtype `weights`, a pair of XLA_FFI_OPS_WEIGHTED_TYPES, as Dispatch does.
+template <typename Fn>
+auto DispatchWeighted(xla::ffi::DataType rows, xla::ffi::DataType weights,
+                      Fn&& fn) {
+#define XLA_FFI_OPS_CASE_(T, W)                        \
+  if (rows == kDTypeOf<T> && weights == kDTypeOf<W>) { \
+    return fn(TypeTag<T>(), TypeTag<W>());             \
+  }
+  XLA_FFI_OPS_WEIGHTED_TYPES(XLA_FFI_OPS_CASE_)
+#undef XLA_FFI_OPS_CASE_
+  throw std::invalid_argument("no kernel for dtypes " + Name(rows) + " and " +
+                              Name(weights));
 }
 
 }  // namespace xla_ffi_ops

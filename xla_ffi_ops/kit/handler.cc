@@ -21,14 +21,14 @@ ffi::Error NamedError(const char* op, const ffi::Error& error) {
   return ffi::Error(*error.errc(), op + (": " + error.message()));
 }
 
-Status Named(const char* op, Status status) {
-  if (const auto* error = std::get_if<ffi::Error>(&status)) {
-    if (error->success()) return status;
+HandlerResult Named(const char* op, HandlerResult result) {
+  if (const auto* error = std::get_if<ffi::Error>(&result)) {
+    if (error->success()) return result;
     return NamedError(op, *error);
   }
   ffi::Promise promise;
   ffi::Future named(promise);
-  std::get<ffi::Future>(status).OnReady(
+  std::get<ffi::Future>(result).OnReady(
       [op, promise](const std::optional<ffi::Error>& error) {
         Resolve(promise, error ? NamedError(op, *error) : ffi::Error());
       });

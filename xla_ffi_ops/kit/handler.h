@@ -17,16 +17,10 @@ namespace xla_ffi_ops {
 
 namespace ffi = ::xla::ffi;
 
-// The elements of a buffer whose dtype was checked.
-template <typename T>
-T* Data(const ffi::AnyBuffer& buffer) {
-  return static_cast<T*>(buffer.untyped_data());
-}
-
 namespace internal {
 
-// `status` with the op's name before the message of its error.
-Status Named(const char* op, Status status);
+// `result` with the op's name before the message of its error.
+HandlerResult Named(const char* op, HandlerResult result);
 
 // Calls `handler`, and names the errors that XLA's headers find before they get
 // to the function: a wrong number of operands, an attribute of a wrong type.
@@ -42,7 +36,7 @@ XLA_FFI_Error* Call(const char* op, const ffi::Ffi& handler,
 // memory but that of its buffers.
 //
 //   template <typename Device>
-//   Status Scale(Device device, float factor, ffi::AnyBuffer x,
+//   HandlerResult Scale(Device device, float factor, ffi::AnyBuffer x,
 //                ffi::Result<ffi::AnyBuffer> y);
 //
 //   XLA_FFI_OPS_DEFINE_HANDLER(my_scale, Scale,
@@ -51,9 +45,9 @@ XLA_FFI_Error* Call(const char* op, const ffi::Ffi& handler,
 //                                  .Ret<ffi::AnyBuffer>());  // y
 //
 // The function gets a CpuContext or a Cuda, and then what the binding decodes:
-// https://docs.jax.dev/en/latest/ffi.html. It returns a Status, an ffi::Error
-// or an ffi::Future; an exception is an error. Every error's message begins
-// with "<name>: ".
+// https://docs.jax.dev/en/latest/ffi.html. It returns a HandlerResult, an
+// ffi::Error or an ffi::Future; an exception is an error. Every error's message
+// begins with "<name>: ".
 #define XLA_FFI_OPS_DEFINE_HANDLER(name, impl, ...)                      \
   XLA_FFI_OPS_DEFINE_SYMBOL_(name##_cpu, #name, impl,                    \
                              ::xla_ffi_ops::CpuContext, {}, __VA_ARGS__) \
@@ -76,9 +70,9 @@ XLA_FFI_Error* Call(const char* op, const ffi::Ffi& handler,
             .Ctx<Device>() __VA_ARGS__                                      \
             .To(                                                            \
                 [](auto&&... args) {                                        \
-                  using ::xla_ffi_ops::Status;                              \
+                  using ::xla_ffi_ops::HandlerResult;                       \
                   return ::xla_ffi_ops::internal::Named(                    \
-                      op, ::xla_ffi_ops::internal::Try<Status>([&] {        \
+                      op, ::xla_ffi_ops::internal::Try<HandlerResult>([&] { \
                         return impl(std::forward<decltype(args)>(args)...); \
                       }));                                                  \
                 },                                                          \
@@ -115,15 +109,15 @@ struct CtxDecoding<xla_ffi_ops::Cuda> {
 };
 
 template <ExecutionStage stage>
-struct ResultEncoding<stage, xla_ffi_ops::Status> {
+struct ResultEncoding<stage, xla_ffi_ops::HandlerResult> {
   static std::variant<XLA_FFI_Error*, XLA_FFI_Future*> Encode(
       const XLA_FFI_Api* api, XLA_FFI_ExecutionContext* ctx,
-      xla_ffi_ops::Status status) {
-    if (auto* error = std::get_if<Error>(&status)) {
+      xla_ffi_ops::HandlerResult result) {
+    if (auto* error = std::get_if<Error>(&result)) {
       return ResultEncoding<stage, Error>::Encode(api, ctx, std::move(*error));
     }
     return ResultEncoding<stage, Future>::Encode(
-        api, ctx, std::move(std::get<Future>(status)));
+        api, ctx, std::move(std::get<Future>(result)));
   }
 };
 

@@ -18,7 +18,7 @@ namespace xla_ffi_ops {
 
 // What a handler returns: an Error, possibly Success, or a Future of one while
 // other threads still work. XLA takes an Error much faster than a Future.
-struct Status : std::variant<xla::ffi::Error, xla::ffi::Future> {
+struct HandlerResult : std::variant<xla::ffi::Error, xla::ffi::Future> {
   using variant::variant;
 };
 
@@ -45,8 +45,8 @@ struct CpuContext {
 // moved to where they live until the work is done, and destroyed just before
 // the Future is resolved: they capture by value, and own what they work with.
 template <typename Body, typename Finish = internal::Nothing>
-Status ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
-                   Body body, Finish finish = {}) {
+HandlerResult ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
+                          Body body, Finish finish = {}) {
   using Loop = internal::ParallelLoop<Body, Finish>;
   if (n <= 0) return internal::Try<xla::ffi::Error>(finish);
   grain = std::max<int64_t>(1, grain);
@@ -72,7 +72,7 @@ Status ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
 }
 
 // Done when both are. The error is that of one of them.
-inline Status Both(Status first, Status second) {
+inline HandlerResult Join(HandlerResult first, HandlerResult second) {
   using xla::ffi::Error;
   using xla::ffi::Future;
   if (!std::holds_alternative<Future>(first) &&
@@ -82,13 +82,13 @@ inline Status Both(Status first, Status second) {
   }
   xla::ffi::CountDownPromise both(2);
   Future future(both);
-  for (Status* status : {&first, &second}) {
-    if (Future* const later = std::get_if<Future>(status)) {
+  for (HandlerResult* result : {&first, &second}) {
+    if (Future* const later = std::get_if<Future>(result)) {
       later->OnReady([both](const std::optional<Error>& error) mutable {
         both.CountDown(1, error ? *error : Error::Success());
       });
     } else {
-      both.CountDown(1, std::get<Error>(*status));
+      both.CountDown(1, std::get<Error>(*result));
     }
   }
   return future;
@@ -104,8 +104,8 @@ inline int64_t Grain(int64_t bytes_per_item) {
 // Calls body(Cpu, begin, end) for ranges that make up [0, rows), as ParallelFor
 // does. A row moves about `bytes_per_row` bytes of memory.
 template <typename Body>
-Status ForRows(const CpuContext& device, int64_t rows, int64_t bytes_per_row,
-               Body body) {
+HandlerResult ForRows(const CpuContext& device, int64_t rows,
+                      int64_t bytes_per_row, Body body) {
   return ParallelFor(device.pool, rows, Grain(bytes_per_row),
                      [body = std::move(body)](int64_t begin, int64_t end) {
                        return body(Cpu(), begin, end);
@@ -114,7 +114,7 @@ Status ForRows(const CpuContext& device, int64_t rows, int64_t bytes_per_row,
 
 // On CUDA, calls body(Cuda, 0, rows) if there are rows; it only enqueues work.
 template <typename Body>
-Status ForRows(Cuda device, int64_t rows, int64_t, Body body) {
+HandlerResult ForRows(Cuda device, int64_t rows, int64_t, Body body) {
   if (rows <= 0) return xla::ffi::Error::Success();
   return internal::Try<xla::ffi::Error>(
       [&] { return body(device, int64_t{0}, rows); });

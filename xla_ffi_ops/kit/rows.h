@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "xla_ffi_ops/kit/device.h"
+
 namespace xla_ffi_ops {
 
 // Maps the index of a row of the full iteration space to the index of the row
@@ -21,14 +23,25 @@ struct RowMap {
   int64_t size[kMaxDims] = {1};    // size[0] is not read
   int64_t stride[kMaxDims] = {0};  // in rows of the operand; 0: broadcast
 
-  int64_t operator()(int64_t row) const {
+  HD int64_t operator()(int64_t row) const {
+    return dims == 1 ? row * stride[0] : Split(row);
+  }
+
+ private:
+#ifdef __CUDACC__
+  HD
+#else
+  [[gnu::noinline, gnu::cold]]  // Inlined, it would be most of a kernel's code.
+#endif
+  int64_t Split(int64_t row) const {
     int64_t index = 0;
-#ifndef __CUDACC__    // Which has another, and its own function for kernels.
-#pragma GCC unroll 1  // Rare; unrolled, it would be most of a kernel's code.
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
 #endif
     for (int d = dims - 1; d > 0; --d) {
-      index += row % size[d] * stride[d];
-      row /= size[d];
+      const int64_t rest = row / size[d];
+      index += (row - rest * size[d]) * stride[d];
+      row = rest;
     }
     return index + row * stride[0];
   }
@@ -41,16 +54,29 @@ struct Rows {
   int64_t cols;  // the product of the core dimensions
   RowMap map;
 
-  T* operator[](int64_t row) const { return data + map(row) * cols; }
+  HD T* operator[](int64_t row) const { return data + map(row) * cols; }
 };
+
+namespace internal {
+
+struct OneRow {
+  HD float operator[](int64_t) const { return 1.0f; }
+};
+struct ZeroRow {
+  HD float operator[](int64_t) const { return -0.0f; }
+};
+
+}  // namespace internal
 
 // Rows of ones: stands for a weight that is not there.
 struct Ones {
-  struct Row {
-    float operator[](int64_t) const { return 1.0f; }
-  };
+  HD internal::OneRow operator[](int64_t) const { return {}; }
+};
 
-  Row operator[](int64_t) const { return {}; }
+// The same for a weight that is added: x + -0.0 is x for every x, and compiled
+// to nothing.
+struct Zeros {
+  HD internal::ZeroRow operator[](int64_t) const { return {}; }
 };
 
 }  // namespace xla_ffi_ops

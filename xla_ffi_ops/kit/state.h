@@ -48,7 +48,8 @@ StateOr<T> MakeState(const char* op, Fn&& fn) {
 //     ...
 //   };
 //   StateOr<Plan> MakePlan(int64_t length);
-//   Status Transform(CpuContext device, Plan* plan, int64_t length, ...);
+//   HandlerResult Transform(CpuContext device, Plan* plan, int64_t length,
+//   ...);
 //
 //   XLA_FFI_OPS_DEFINE_STATE(my_fft_fwd, Plan, MakePlan,
 //                            .Attr<int64_t>("length"));

@@ -105,8 +105,13 @@ def vjp(
   named = dict(zip(op.operands, operands, strict=True))
   dims = call.dimensions(named)
   parts = dict(zip(named, dims.arrays))
+  full = {
+      name: dims.full(own.core, op.axes[name][1]) for name, own in parts.items()
+  }
+  # A handler cannot see that rows share what it does not get.
+  summed = {*kept, *op.parameters, *op.row_sums}
   prefixes = {
-      name: _shared_prefix(own, dims.full(own.core, op.axes[name][1]))
+      name: _shared_prefix(own, full[name]) if name in summed else None
       for name, own in parts.items()
   }
   batch_rank = max(
@@ -136,12 +141,15 @@ def vjp(
   )
   results = backward(*given, *cotangents, batch_rank=batch_rank, info=info)
   gradients = {}
-  differentiable = [n for n, x in named.items() if op.is_differentiable(x.dtype)]
+  differentiable = [
+      name for name, x in named.items() if op.is_differentiable(x.dtype)
+  ]
   for name, x in zip(differentiable, results, strict=True):
     own = parts[name]
     # What the call does not sum: operands that broadcast in another way.
     if prefixes[name] is None:
-      x = _sum_to(x, own.shape)
+      x = _sum_to(x, _ones(own, full[name]).shape)
+      x = x if own.rank else jnp.reshape(x, own.core)
     else:
       leading = own.leading or (1,) * batch_rank
       x = _sum_to(x, (*leading[:batch_rank], *own.core))
@@ -187,6 +195,13 @@ def _squeeze(x, axes):
 
 def _expand(x, axes):
   return jnp.expand_dims(x, tuple(axes)) if axes else x
+
+
+def _ones(own, full):
+  """Returns a shape with the loop dimensions of `full`; 1 where it has none."""
+  if own.rank:
+    return own
+  return Parts((1,) * len(full.leading), own.core, (1,) * len(full.trailing))
 
 
 def _sum_to(x, shape):

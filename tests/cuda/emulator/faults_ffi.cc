@@ -78,8 +78,8 @@ __global__ void FaultsKernel(const __grid_constant__ Args args) {
 }
 
 template <typename Device>
-Status Faults(Device device, int64_t fault, ffi::BufferR2<ffi::F32> x,
-              ffi::Result<ffi::BufferR2<ffi::F32>> y) {
+HandlerResult Faults(Device device, int64_t fault, ffi::BufferR2<ffi::F32> x,
+                     ffi::Result<ffi::BufferR2<ffi::F32>> y) {
   LaunchShape shape;
   shape.cluster = 2;
   shape.grid = dim3(shape.cluster);

@@ -5,6 +5,7 @@
 #ifndef XLA_FFI_OPS_TESTS_CUDA_EMULATOR_HANDLERS_H_
 #define XLA_FFI_OPS_TESTS_CUDA_EMULATOR_HANDLERS_H_
 
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -36,6 +37,11 @@ void Fill(xla::ffi::Result<T> result) {
 template <typename T>
 void Fill(std::optional<xla::ffi::Result<T>> result) {
   if (result) Fill(*result);
+}
+inline void Fill(const xla::ffi::RemainingRets& results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    Fill(*results.get<xla::ffi::AnyBuffer>(i));
+  }
 }
 
 }  // namespace emulator

@@ -22,7 +22,7 @@ void Kernel(Cuda device, int64_t begin, int64_t end) {
 }
 
 template <typename Device>
-Status Stub(Device device) {
+HandlerResult Stub(Device device) {
   if (stub_call.throws) throw std::runtime_error("thrown");
   return ForRows(device, 1000, 1, [](auto where, int64_t begin, int64_t end) {
     Kernel(where, begin, end);

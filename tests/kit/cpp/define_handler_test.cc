@@ -18,7 +18,7 @@ namespace {
 SlowHelper* slow_helper = nullptr;
 ffi::Error result_of_slow;
 
-Status Slow(CpuContext device) {
+HandlerResult Slow(CpuContext device) {
   return ParallelFor(device.pool, 2, 1, [](int64_t begin, int64_t) {
     if (begin == 1) return ffi::Error::Success();
     slow_helper->WaitForTheOther();

@@ -18,8 +18,8 @@ using Vector = ffi::Result<ffi::Buffer<dtype, 1>>;
 // The name of x's dtype, filled up with zeros; the bits of an element and the
 // bytes of x; and as many of these as `bytes` has room for.
 template <typename Device>
-Status Describe(Device, ffi::AnyBuffer x, Vector<ffi::U8> name,
-                Vector<ffi::S64> sizes, Vector<ffi::U8> bytes) {
+HandlerResult Describe(Device, ffi::AnyBuffer x, Vector<ffi::U8> name,
+                       Vector<ffi::S64> sizes, Vector<ffi::U8> bytes) {
   if (name->element_count() != 32 || sizes->element_count() != 2) {
     return ffi::Error::InvalidArgument("results of 32 and of 2 are wanted");
   }
@@ -41,7 +41,7 @@ using Dispatched = DTypes<ffi::PRED, ffi::S8, ffi::S16, ffi::S32, ffi::S64,
 
 // y = x + x in the C++ type of x, for the dtypes above.
 template <typename Device>
-Status Twice(Device, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
+HandlerResult Twice(Device, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
   if (y->element_type() != x.element_type() || ByteSize(*y) != ByteSize(x)) {
     return ffi::Error::InvalidArgument("y is not like x");
   }

@@ -17,7 +17,7 @@ namespace {
 // A loop in which every thread but the calling one calls `fail`, and not before
 // the calling thread has left if there are others.
 template <typename Fail>
-Status FailLater(CpuContext device, Fail fail) {
+HandlerResult FailLater(CpuContext device, Fail fail) {
   const auto caller = std::this_thread::get_id();
   const auto others = std::make_shared<std::atomic<bool>>(false);
   return ParallelFor(device.pool, 2, 1, [=](int64_t, int64_t) {
@@ -34,8 +34,9 @@ Status FailLater(CpuContext device, Fail fail) {
   });
 }
 
-Status Fail(CpuContext device, std::string_view how, ffi::Buffer<ffi::F32, 1>,
-            ffi::Result<ffi::Buffer<ffi::F32, 1>>) {
+HandlerResult Fail(CpuContext device, std::string_view how,
+                   ffi::Buffer<ffi::F32, 1>,
+                   ffi::Result<ffi::Buffer<ffi::F32, 1>>) {
   if (how == "error") return ffi::Error(ffi::ErrorCode::kNotFound, "gone");
   if (how == "exception") throw std::runtime_error("thrown");
   if (how == "number") throw 42;

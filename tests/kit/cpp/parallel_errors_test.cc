@@ -24,7 +24,7 @@ void TestErrorIsThatOfTheLowestRange() {
   SlowHelper helper(xla);
   std::atomic<int> calls{0};
   bool finished = false;
-  Status status = ParallelFor(
+  HandlerResult status = ParallelFor(
       xla.pool(), 100, 1,
       [&](int64_t begin, int64_t) {
         ++calls;
@@ -55,16 +55,17 @@ void TestErrorOfAHigherRangeIsDropped() {
       task();
     });
   };
-  Status status = ParallelFor(xla.pool(), 2, 1, [&](int64_t begin, int64_t) {
-    if (begin == 0) {
-      first_started.Set();
-      second_started.Wait();
-    } else {
-      second_started.Set();
-      go_on.Wait();
-    }
-    return ffi::Error::Internal(std::to_string(begin));
-  });
+  HandlerResult status =
+      ParallelFor(xla.pool(), 2, 1, [&](int64_t begin, int64_t) {
+        if (begin == 0) {
+          first_started.Set();
+          second_started.Wait();
+        } else {
+          second_started.Set();
+          go_on.Wait();
+        }
+        return ffi::Error::Internal(std::to_string(begin));
+      });
   CHECK(!Done(status));
   go_on.Set();
   helper.join();
@@ -77,7 +78,7 @@ void TestErrorIsTheSameForAnyThreads() {
       FakeXla xla(threads);
       Threads pool(xla);
       std::atomic<bool> finished{false};
-      Status status = ParallelFor(
+      HandlerResult status = ParallelFor(
           xla.pool(), 300, 3,
           [](int64_t begin, int64_t) {
             return begin < 60 ? ffi::Error::Success()
@@ -99,7 +100,7 @@ void TestException(const Exception& exception, const std::string& message) {
       xla.schedule = [](FakeXla::Task task) {
         std::thread(std::move(task)).join();
       };
-      Status status = ParallelFor(
+      HandlerResult status = ParallelFor(
           xla.pool(), n, 1,
           [&](int64_t begin, int64_t) {
             if (begin == n - 1) throw exception;
@@ -118,7 +119,7 @@ void TestException(const Exception& exception, const std::string& message) {
 void TestErrorOfFinish() {
   for (const int64_t threads : {0, 4}) {
     FakeXla xla(threads);
-    Status status = ParallelFor(
+    HandlerResult status = ParallelFor(
         xla.pool(), 10, 1, [](int64_t, int64_t) {},
         [] { return ffi::Error::InvalidArgument("finish"); });
     CHECK(Result(status).message() == "finish");

@@ -15,9 +15,9 @@ using Ints = ffi::Buffer<ffi::S64, 1>;
 
 // y = x + 1, in ranges of `grain` that take some time each; `workers` tells the
 // thread that did each element, and `caller` the one that runs the handler.
-Status Increment(CpuContext device, int64_t grain, int64_t microseconds, Ints x,
-                 ffi::Result<Ints> y, ffi::Result<Ints> workers,
-                 ffi::Result<Ints> caller) {
+HandlerResult Increment(CpuContext device, int64_t grain, int64_t microseconds,
+                        Ints x, ffi::Result<Ints> y, ffi::Result<Ints> workers,
+                        ffi::Result<Ints> caller) {
   const auto n = static_cast<int64_t>(x.element_count());
   if (!(y->dimensions() == x.dimensions()) ||
       !(workers->dimensions() == x.dimensions()) ||

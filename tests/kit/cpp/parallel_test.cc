@@ -66,7 +66,7 @@ void TestRangesDoNotDependOnThreads() {
         std::mutex mutex;
         Ranges ranges;
         int finished = 0;
-        Status status = ParallelFor(
+        HandlerResult status = ParallelFor(
             xla.pool(), n, grain,
             [&](int64_t begin, int64_t end) {
               const std::lock_guard<std::mutex> lock(mutex);
@@ -91,7 +91,7 @@ void TestHugeRanges() {
   FakeXla xla(2);
   Ranges ranges;
   const int64_t grain = kMax / 2 + 2;
-  Status status = ParallelFor(
+  HandlerResult status = ParallelFor(
       xla.pool(), kMax, grain,
       [&](int64_t begin, int64_t end) { ranges.emplace(begin, end); });
   CHECK(Result(status).success());
@@ -102,7 +102,7 @@ void TestHugeRanges() {
 void TestNegativeNumberIsNone() {
   FakeXla xla(2);
   int finished = 0;
-  Status status = ParallelFor(
+  HandlerResult status = ParallelFor(
       xla.pool(), -5, 1, [](int64_t, int64_t) { CHECK(false); },
       [&] { ++finished; });
   CHECK(Result(status).success());
@@ -116,7 +116,7 @@ void TestSmallWorkAllocatesNothing() {
     const int64_t n = threads == 8 ? 5 : 500;
     const int64_t before = allocations;
     int64_t sum = 0;
-    const Status status = ParallelFor(
+    const HandlerResult status = ParallelFor(
         pool, n, 5, [&](int64_t begin, int64_t end) { sum += end - begin; });
     CHECK(allocations == before);
     CHECK(Done(status));

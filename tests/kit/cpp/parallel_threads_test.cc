@@ -39,7 +39,7 @@ void TestNeverWaitsForThePool() {
   int calls = 0;
   int finished = 0;
   {
-    Status status = ParallelFor(
+    HandlerResult status = ParallelFor(
         xla.pool(), 10, 1,
         [&calls, counted = Counted(alive)](int64_t, int64_t) { ++calls; },
         [&finished, counted = Counted(alive)] { ++finished; });
@@ -59,7 +59,7 @@ void TestPoolThatRunsTasksAtOnce() {
   FakeXla xla(4);
   xla.schedule = [](FakeXla::Task task) { task(); };
   int calls = 0;
-  Status status =
+  HandlerResult status =
       ParallelFor(xla.pool(), 10, 1, [&](int64_t, int64_t) { ++calls; });
   CHECK(Result(status).success());
   CHECK(calls == 10);
@@ -71,7 +71,7 @@ void TestFuture() {
   std::atomic<int> alive{0};
   int done[2] = {};  // Not atomic: ThreadSanitizer sees what is not ordered.
   int sum = 0;
-  Status status = ParallelFor(
+  HandlerResult status = ParallelFor(
       xla.pool(), 2, 1,
       [&, counted = Counted(alive)](int64_t begin, int64_t) {
         if (begin == 0) helper.WaitForTheOther();

@@ -16,7 +16,7 @@ namespace {
 using Ints = ffi::Buffer<ffi::S32, 1>;
 
 // Writes an element more than y has.
-Status HeapOverflow(CpuContext, bool bug, Ints x, ffi::Result<Ints> y) {
+HandlerResult HeapOverflow(CpuContext, bool bug, Ints x, ffi::Result<Ints> y) {
   const auto n = static_cast<int64_t>(y->element_count());
   for (int64_t i = 0; i < n + bug; ++i) {
     y->typed_data()[i] = i < n ? x.typed_data()[i] + 1 : 0;
@@ -25,7 +25,8 @@ Status HeapOverflow(CpuContext, bool bug, Ints x, ffi::Result<Ints> y) {
 }
 
 // Adds 1 to the largest int32_t.
-Status SignedOverflow(CpuContext, bool bug, Ints x, ffi::Result<Ints> y) {
+HandlerResult SignedOverflow(CpuContext, bool bug, Ints x,
+                             ffi::Result<Ints> y) {
   const auto n = static_cast<int64_t>(y->element_count());
   for (int64_t i = 0; i < n; ++i) {
     const int32_t addend = bug ? INT32_MAX : 1;
@@ -35,7 +36,8 @@ Status SignedOverflow(CpuContext, bool bug, Ints x, ffi::Result<Ints> y) {
 }
 
 // Two threads write to the same memory, without an order.
-Status DataRace(CpuContext device, bool bug, Ints x, ffi::Result<Ints> y) {
+HandlerResult DataRace(CpuContext device, bool bug, Ints x,
+                       ffi::Result<Ints> y) {
   const auto n = static_cast<int64_t>(y->element_count());
   const auto sums = std::make_shared<std::array<int64_t, 2>>();
   const auto inside = std::make_shared<std::atomic<int>>(0);

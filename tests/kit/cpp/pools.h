@@ -79,12 +79,12 @@ class SlowHelper {
   std::thread thread_;
 };
 
-inline bool Done(const Status& status) {
+inline bool Done(const HandlerResult& status) {
   return std::holds_alternative<xla::ffi::Error>(status);
 }
 
 // The error of a call whose work is done.
-inline xla::ffi::Error Result(Status& status) {
+inline xla::ffi::Error Result(HandlerResult& status) {
   using xla::ffi::Error;
   if (auto* error = std::get_if<Error>(&status)) return *error;
   std::optional<Error> result;

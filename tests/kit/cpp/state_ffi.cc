@@ -28,8 +28,8 @@ StateOr<Counter> MakeCounter(int64_t start) {
   return std::make_unique<Counter>(Counter{start});
 }
 
-Status Count(CpuContext, Counter* counter, int64_t,
-             ffi::Result<ffi::BufferR0<ffi::S64>> count) {
+HandlerResult Count(CpuContext, Counter* counter, int64_t,
+                    ffi::Result<ffi::BufferR0<ffi::S64>> count) {
   count->typed_data()[0] = counter->count++;
   return ffi::Error::Success();
 }
@@ -49,8 +49,8 @@ StateOr<Powers> MakePowers(float base, int64_t count) {
 }
 
 // y = sum of x[i] base^i.
-Status Evaluate(CpuContext device, Powers* powers, float, int64_t count,
-                ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
+HandlerResult Evaluate(CpuContext device, Powers* powers, float, int64_t count,
+                       ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
   Dim d = count;
   Checks checks;
   checks.Operand("x", x, ffi::F32, {&d});

@@ -16,69 +16,76 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/kit/float16.h"
-#include "xla_ffi_ops/kit/rows.h"
+#include "xla_ffi_ops/kit/formula.h"
+#include "xla_ffi_ops/kit/workspace.h"
 
-namespace xla_ffi_ops {
+namespace xla_ffi_ops::rms_norm {
 
-namespace internal {
+template <typename Acc>
+struct ForwardFormula {
+  static constexpr int kPasses = 1;
+  struct Row {
+    Acc rstd;
+  };
 
-template <typename Scale>
-struct RmsNormScale {
-  using Type = void;
+  Acc eps;
+  Acc* rstd;
+
+  HD Row Load(int64_t) const { return {}; }
+  HD Sums<Acc, 1> Add(Pass<0>, const Row&, Acc x, Acc) const {
+    return {{x * x}};
+  }
+  HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums, Acc cols) const {
+    row.rstd = ReciprocalSqrt(sums.value[0] / cols + eps);
+  }
+  HD void Save(int64_t i, const Row& row) const { rstd[i] = row.rstd; }
+  HD Values<Acc, 1> Store(const Row& row, Acc x, Acc scale) const {
+    return {{x * row.rstd * scale}};
+  }
 };
-template <typename S>
-struct RmsNormScale<Rows<const S>> {
-  using Type = S;
+
+template <typename Acc>
+struct BackwardFormula {
+  static constexpr int kPasses = 1;
+  struct Row {
+    Acc rstd;
+    Acc mean;  // of g * xhat
+  };
+
+  Rows<const Acc> rstd;
+
+  HD Row Load(int64_t i) const { return {*rstd[i], 0}; }
+  HD Sums<Acc, 1> Add(Pass<0>, const Row& row, Acc x, Acc dy, Acc scale) const {
+    return {{x * row.rstd * (dy * scale)}};
+  }
+  HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums, Acc cols) const {
+    row.mean = sums.value[0] / cols;
+  }
+  HD void Save(int64_t, const Row&) const {}
+  HD Values<Acc, 1> Store(const Row& row, Acc x, Acc dy, Acc scale) const {
+    return {{row.rstd * (dy * scale - x * row.rstd * row.mean)}};
+  }
+  HD Sums<Acc, 1> Column(const Row& row, Acc x, Acc dy, Acc) const {
+    return {{dy * (x * row.rstd)}};
+  }
 };
 
-// A class, as g++ and nvcc make different symbols of the expression.
-template <typename T, typename Scale>
-struct RmsNormSum {
-  using Type = decltype(Accumulator<T>{} * (Scale{}[0][0] * float{}));
-};
+template <typename T, typename W>
+void Forward(Cpu, int64_t begin, int64_t end, int64_t cols, Accumulator<T> eps,
+             Rows<const T> x, Rows<const W> scale, T* y, Accumulator<T>* rstd);
+template <typename T, typename W>
+void Backward(Cpu, int64_t begin, int64_t end, int64_t cols, Rows<const T> x,
+              Rows<const W> scale, Rows<const Accumulator<T>> rstd,
+              Rows<const T> dy, T* dx, Accumulator<T>* sums);
 
-}  // namespace internal
+template <typename T, typename W>
+void Forward(Cuda, int64_t begin, int64_t end, int64_t cols, Accumulator<T> eps,
+             Rows<const T> x, Rows<const W> scale, T* y, Accumulator<T>* rstd);
+template <typename T, typename W>
+void Backward(Cuda, int64_t groups, int64_t rows, int64_t cols, Rows<const T> x,
+              Rows<const W> scale, Rows<const Accumulator<T>> rstd,
+              Rows<const T> dy, T* dx, Workspace<W, Accumulator<T>> dscale);
 
-// What a row of `Scale` (Rows<const S> or Ones) and x of type T multiply to.
-template <typename T, typename Scale>
-using RmsNormSum = typename internal::RmsNormSum<T, Scale>::Type;
-
-// S for Rows<const S>, void for Ones.
-template <typename Scale>
-using RmsNormScale = typename internal::RmsNormScale<Scale>::Type;
-
-// Rows [begin, end) of y and rstd. T is Float16, BFloat16, float or double;
-// Scale is Ones or Rows<const S> with S one of these four.
-template <typename T, typename Scale>
-void RmsNormForward(Cpu, int64_t begin, int64_t end, int64_t cols,
-                    Accumulator<T> eps, Rows<const T> x, Scale scale, T* y,
-                    Accumulator<T>* rstd);
-template <typename T, typename Scale>
-void RmsNormForward(Cuda device, int64_t begin, int64_t end, int64_t cols,
-                    Accumulator<T> eps, Rows<const T> x, Scale scale, T* y,
-                    Accumulator<T>* rstd);
-
-// Rows [begin, end) of dx, and in dscale[0, cols) the sum over these rows
-// (overwritten; zeros for no rows; null with Ones).
-template <typename T, typename Scale>
-void RmsNormBackward(Cpu, int64_t begin, int64_t end, int64_t cols,
-                     Rows<const T> x, Scale scale,
-                     Rows<const Accumulator<T>> rstd, Rows<const T> dy, T* dx,
-                     RmsNormSum<T, Scale>* dscale);
-
-// dx of groups * rows rows, and in dscale[groups, cols] the sum over the `rows`
-// rows of each group, rounded once (zeros for no rows; null with Ones). The sum
-// is kept in workspace[groups, parts, cols] meanwhile, for any parts >= 1 (null
-// with Ones). More parts keep more of the device busy.
-template <typename T, typename Scale>
-void RmsNormBackward(Cuda device, int64_t groups, int64_t rows, int64_t cols,
-                     Rows<const T> x, Scale scale,
-                     Rows<const Accumulator<T>> rstd, Rows<const T> dy, T* dx,
-                     RmsNormScale<Scale>* dscale,
-                     RmsNormSum<T, Scale>* workspace, int64_t parts);
-
-}  // namespace xla_ffi_ops
+}  // namespace xla_ffi_ops::rms_norm
 
 #endif  // XLA_FFI_OPS_OPS_RMS_NORM_RMS_NORM_H_

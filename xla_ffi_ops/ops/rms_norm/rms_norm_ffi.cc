@@ -1,225 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handlers of rms_norm: (d),(d)->(d),() with a scale, (d)->(d),() without,
-// and their backward passes. See rms_norm.h for the formulas.
+// The handlers of rms_norm, (d),(d)?->(d),(). See rms_norm.h for the formulas.
 #include <cstdint>
-#include <optional>
-#include <sstream>
-#include <string>
-#include <type_traits>
-#include <utility>
 
 #include "xla_ffi_ops/ffi.h"
 #include "xla_ffi_ops/ops/rms_norm/rms_norm.h"
 
-namespace xla_ffi_ops {
+namespace xla_ffi_ops::rms_norm {
 namespace {
 
 using Buffer = ffi::AnyBuffer;
-using Result = ffi::Result<ffi::AnyBuffer>;
 
-void CheckEps(Checks& checks, double eps) {
-  if (!(eps >= 0)) {
-    std::ostringstream got;
-    got << eps;
-    checks.Fail("eps", "be zero or positive", got.str());
-  }
-}
-
-// Calls fn with the rows of `scale`, in its dtype, or with Ones.
-template <typename Fn>
-Status DispatchScale(const std::optional<Buffer>& scale, Dim d, RowMap map,
-                     Fn fn) {
-  if (!scale) return fn(Ones());
-  return Dispatch(FloatDTypes(), scale->element_type(), [&](auto tag) {
-    using S = TypeOf<decltype(tag)>;
-    return fn(Rows<const S>{Data<const S>(*scale), d, map});
-  });
-}
+enum Bits : int64_t { kX = 1, kScale = 2 };  // of `present`
 
 template <typename Device>
-Status Forward(Device device, double eps, Buffer x, std::optional<Buffer> scale,
-               Result y, Result rstd) {
+HandlerResult ForwardHandler(Device device, double eps, int64_t present,
+                             ffi::RemainingArgs operands, ffi::Result<Buffer> y,
+                             ffi::Result<Buffer> rstd) {
   Dim d = kUnknownDim;
-  Checks checks;
-  CheckEps(checks, eps);
-  checks.Operand("x", x, FloatDTypes(), {&d});
-  if (scale) checks.Operand("scale", *scale, FloatDTypes(), {&d});
-  const RowMap x_map = checks.Map("x", x, 1);
-  const RowMap scale_map = scale ? checks.Map("scale", *scale, 1) : RowMap();
-  checks.Result("y", *y, x.element_type(), {&d});
-  checks.Result("rstd", *rstd, AccumulatorDType(x.element_type()), {});
-  if (!checks.ok()) return checks.error();
+  Argument x("x");
+  Weight scale("scale", (present & kScale) != 0);
+  Call call;
+  call.AtLeast("eps", eps, 0);
+  call.Present(present, kX, kScale);
+  call.Operands(operands, {&x, &scale});
+  call.Operand(x, FloatDTypes(), {&d});
+  call.Weights(x, {&scale}, {&d});
+  call.Result("y", *y, x.dtype(), {&d});
+  call.Result("rstd", *rstd, AccumulatorDType(x.dtype()), {});
+  if (!call.Done()) return call.error();
 
-  return Dispatch(FloatDTypes(), x.element_type(), [&](auto tag) {
-    using T = TypeOf<decltype(tag)>;
+  return DispatchWeighted(x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
+    using T = TypeOf<decltype(t)>;
+    using W = TypeOf<decltype(w)>;
     using Acc = Accumulator<T>;
-    return DispatchScale(scale, d, scale_map, [&](auto scale_rows) {
-      return ForRows(
-          device, Product(checks.loops()), 2 * d * sizeof(T),
-          [=, x = Rows<const T>{Data<const T>(x), d, x_map}, y = Data<T>(*y),
-           rstd = Data<Acc>(*rstd)](auto where, int64_t begin, int64_t end) {
-            RmsNormForward(where, begin, end, d, static_cast<Acc>(eps), x,
-                           scale_rows, y, rstd);
-          });
-    });
+    return ForRows(
+        device, Product(call.loops()), 2 * sizeof(T) * d,
+        [=, eps = static_cast<Acc>(eps), x = x.rows<T>(),
+         scale = scale.rows<W>(), y = Data<T>(*y),
+         rstd = Data<Acc>(*rstd)](auto where, int64_t begin, int64_t end) {
+          Forward<T, W>(where, begin, end, d, eps, x, scale, y, rstd);
+        });
   });
 }
 
-// The memory in which a CUDA kernel keeps partial sums of dscale: its last
-// result, as memory that a CUDA graph is to use has to outlive the call. It is
-// shaped as dscale with one more dimension before the last, whose size, the
-// number of parts, is returned.
-Dim CheckWorkspace(Checks& checks, ffi::DataType x_dtype,
-                   ffi::DataType scale_dtype, Dim d, int64_t dscale_rank,
-                   std::optional<Result> workspace) {
-  if (!workspace) {
-    checks.Fail("workspace", "be the last result", "none");
-    return 0;
-  }
-  const bool wide = x_dtype == ffi::F64 || scale_dtype == ffi::F64;
-  Dim parts = kUnknownDim;
-  checks.Result("workspace", **workspace, wide ? ffi::F64 : ffi::F32,
-                {&parts, &d}, dscale_rank);
-  if (parts < 1) {
-    checks.Fail("workspace", "have at least one part", std::to_string(parts));
-  }
-  return parts;
-}
-
-template <typename T, typename Scale>
-Status RunBackward(const CpuContext& device, int64_t groups, int64_t rows,
-                   int64_t d, Rows<const T> x, Scale scale,
-                   Rows<const Accumulator<T>> rstd, Rows<const T> dy, T* dx,
-                   RmsNormScale<Scale>* dscale, RmsNormSum<T, Scale>*,
-                   int64_t) {
-  using Sum = RmsNormSum<T, Scale>;
-  const auto backward = [=](Cpu where, int64_t begin, int64_t end,
-                            Sum* sum = nullptr) {
-    RmsNormBackward(where, begin, end, d, x, scale, rstd, dy, dx, sum);
-  };
-  const int64_t bytes_per_row = 3 * d * sizeof(T);
-  if constexpr (std::is_same_v<Scale, Ones>) {
-    return ForRows(device, groups * rows, bytes_per_row, backward);
-  } else {
-    return SumRows<Sum>(device, groups, rows, d, bytes_per_row, dscale,
-                        backward);
-  }
-}
-
-template <typename T, typename Scale>
-Status RunBackward(Cuda device, int64_t groups, int64_t rows, int64_t d,
-                   Rows<const T> x, Scale scale,
-                   Rows<const Accumulator<T>> rstd, Rows<const T> dy, T* dx,
-                   RmsNormScale<Scale>* dscale, RmsNormSum<T, Scale>* workspace,
-                   int64_t parts) {
-  RmsNormBackward(device, groups, rows, d, x, scale, rstd, dy, dx, dscale,
-                  workspace, parts);
-  return ffi::Error::Success();
-}
-
 template <typename Device>
-Status Backward(Device device, double eps, int64_t batch_rank, Buffer x,
-                std::optional<Buffer> scale, Buffer rstd, Buffer dy, Result dx,
-                std::optional<Result> dscale, std::optional<Result> workspace) {
+HandlerResult BackwardHandler(Device device, double eps, int64_t present,
+                              int64_t batch_rank, ffi::RemainingArgs operands,
+                              ffi::RemainingRets results) {
   Dim d = kUnknownDim;
-  Checks checks;
-  CheckEps(checks, eps);
-  checks.Operand("x", x, FloatDTypes(), {&d});
-  checks.Operand("rstd", rstd, AccumulatorDType(x.element_type()), {});
-  checks.Operand("dy", dy, x.element_type(), {&d});
-  const int64_t loop_rank = checks.loops().size();
-  if (batch_rank < 0 || batch_rank > loop_rank) {
-    checks.Fail("batch_rank",
-                "be at least 0 and at most " + std::to_string(loop_rank) +
-                    ", the number of leading dimensions",
-                std::to_string(batch_rank));
-  }
-  if (!checks.ok()) return checks.error();
-  const bool shared =
-      scale &&
-      checks.SharedOperand("scale", *scale, FloatDTypes(), {&d}, batch_rank);
-  const RowMap x_map = checks.Map("x", x, 1);
-  const RowMap scale_map = scale ? checks.Map("scale", *scale, 1) : RowMap();
-  const RowMap rstd_map = checks.Map("rstd", rstd, 0);
-  const RowMap dy_map = checks.Map("dy", dy, 1);
-  const int64_t dscale_rank =
-      shared ? batch_rank : static_cast<int64_t>(checks.loops().size());
-  checks.Result("dx", *dx, x.element_type(), {&d});
-  if (scale) {
-    checks.Result("dscale", **dscale, scale->element_type(), {&d}, dscale_rank);
-  }
-  Dim parts = 0;
-  if (scale && std::is_same_v<Device, Cuda>) {
-    parts = CheckWorkspace(checks, x.element_type(), scale->element_type(), d,
-                           dscale_rank, workspace);
-  } else if (workspace) {
-    checks.Fail("workspace", "be a result for CUDA alone", "one");
-  }
-  if (!checks.ok()) return checks.error();
+  Argument x("x"), rstd("rstd"), dy("dy"), dx("dx");
+  Weight scale("scale", (present & kScale) != 0);
+  Call call;
+  call.AtLeast("eps", eps, 0);
+  call.Present(present, kX, kScale);
+  call.Operands(operands, {&x, &scale, &rstd, &dy});
+  call.Results<Device>(results, {&dx}, {&scale});
+  call.Operand(x, FloatDTypes(), {&d});
+  call.Operand(rstd, AccumulatorDType(x.dtype()), {});
+  call.Operand(dy, x.dtype(), {&d});
+  call.BatchRank(batch_rank);
+  call.Weights(x, {&scale}, {&d});
+  call.Result(dx, x.dtype(), {&d});
+  call.Gradients(x, {&scale}, {&d});
+  if (!call.Done()) return call.error();
 
-  const Shape loops = checks.loops();
-  const int64_t groups = Product(loops.first(dscale_rank));
-  const int64_t rows = Product(loops.last(loops.size() - dscale_rank));
-  return Dispatch(FloatDTypes(), x.element_type(), [&](auto tag) {
-    using T = TypeOf<decltype(tag)>;
+  return DispatchWeighted(x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
+    using T = TypeOf<decltype(t)>;
+    using W = TypeOf<decltype(w)>;
     using Acc = Accumulator<T>;
-    return DispatchScale(scale, d, scale_map, [&](auto scale_rows) {
-      using Scale = decltype(scale_rows);
-      return RunBackward(
-          device, groups, rows, d, Rows<const T>{Data<const T>(x), d, x_map},
-          scale_rows, Rows<const Acc>{Data<const Acc>(rstd), 1, rstd_map},
-          Rows<const T>{Data<const T>(dy), d, dy_map}, Data<T>(*dx),
-          dscale ? Data<RmsNormScale<Scale>>(**dscale) : nullptr,
-          parts > 0 ? Data<RmsNormSum<T, Scale>>(**workspace) : nullptr, parts);
-    });
+    return RunBackward<W, Acc>(
+        device, call, {&scale}, d, 3 * sizeof(T) * d,
+        [=, x = x.rows<T>(), scale = scale.rows<W>(), rstd = rstd.rows<Acc>(),
+         dy = dy.rows<T>(),
+         dx = dx.data<T>()](auto where, int64_t a, int64_t b, auto... sums) {
+          Backward<T, W>(where, a, b, d, x, scale, rstd, dy, dx, sums...);
+        });
   });
-}
-
-template <typename Device>
-Status UnscaledForward(Device device, double eps, Buffer x, Result y,
-                       Result rstd) {
-  return Forward(device, eps, x, std::nullopt, y, rstd);
-}
-
-template <typename Device>
-Status UnscaledBackward(Device device, double eps, int64_t batch_rank, Buffer x,
-                        Buffer rstd, Buffer dy, Result dx) {
-  return Backward(device, eps, batch_rank, x, std::nullopt, rstd, dy, dx,
-                  std::nullopt, std::nullopt);
 }
 
 }  // namespace
 
-XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_fwd, Forward,
+XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_fwd, ForwardHandler,
                            .Attr<double>("eps")
-                               .Arg<Buffer>()    // x
-                               .Arg<Buffer>()    // scale
+                               .Attr<int64_t>("present")
+                               .RemainingArgs()  // x, scale
                                .Ret<Buffer>()    // y
                                .Ret<Buffer>());  // rstd
 
-XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_bwd, Backward,
+XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_bwd, BackwardHandler,
                            .Attr<double>("eps")
+                               .Attr<int64_t>("present")
                                .Attr<int64_t>("batch_rank")
-                               .Arg<Buffer>()            // x
-                               .Arg<Buffer>()            // scale
-                               .Arg<Buffer>()            // rstd
-                               .Arg<Buffer>()            // dy
-                               .Ret<Buffer>()            // dx
-                               .Ret<Buffer>()            // dscale
-                               .OptionalRet<Buffer>());  // workspace, on CUDA
+                               .RemainingArgs()    // x, scale, rstd, dy
+                               .RemainingRets());  // dx, dscale, workspace
 
-XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_unscaled_fwd, UnscaledForward,
-                           .Attr<double>("eps")
-                               .Arg<Buffer>()    // x
-                               .Ret<Buffer>()    // y
-                               .Ret<Buffer>());  // rstd
-
-XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_unscaled_bwd, UnscaledBackward,
-                           .Attr<double>("eps")
-                               .Attr<int64_t>("batch_rank")
-                               .Arg<Buffer>()    // x
-                               .Arg<Buffer>()    // rstd
-                               .Arg<Buffer>()    // dy
-                               .Ret<Buffer>());  // dx
-
-}  // namespace xla_ffi_ops
+}  // namespace xla_ffi_ops::rms_norm

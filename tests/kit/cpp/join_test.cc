@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two statuses as one, in whatever order they become known.
+// Two results of handlers as one, in whatever order they become known.
 #include <functional>
 #include <optional>
 #include <variant>
@@ -13,7 +13,7 @@ namespace {
 
 namespace ffi = ::xla::ffi;
 
-// A status that is known at once, or when Resolve() is called.
+// A result that is known at once, or when Resolve() is called.
 class Part {
  public:
   Part(bool later, bool fails) : later_(later), fails_(fails) {}
@@ -21,7 +21,7 @@ class Part {
   bool fails() const { return fails_; }
   bool later() const { return later_; }
 
-  Status Get() {
+  HandlerResult Get() {
     if (later_) return ffi::Future(promise_);
     return Error();
   }
@@ -44,19 +44,20 @@ class Part {
   ffi::Promise promise_;
 };
 
-// Calls `done` with the error of `status`, now or later.
-void WhenDone(Status& status, std::function<void(const ffi::Error&)> done) {
-  if (auto* error = std::get_if<ffi::Error>(&status)) return done(*error);
-  std::get<ffi::Future>(status).OnReady(
+// Calls `done` with the error of `result`, now or later.
+void WhenDone(HandlerResult& result,
+              std::function<void(const ffi::Error&)> done) {
+  if (auto* error = std::get_if<ffi::Error>(&result)) return done(*error);
+  std::get<ffi::Future>(result).OnReady(
       [done](const std::optional<ffi::Error>& error) {
         done(error.value_or(ffi::Error::Success()));
       });
 }
 
-void TestBoth(Part first, Part second, bool second_before_first) {
-  Status status = Both(first.Get(), second.Get());
+void TestJoin(Part first, Part second, bool second_before_first) {
+  HandlerResult both = Join(first.Get(), second.Get());
   std::optional<bool> fails;
-  WhenDone(status, [&](const ffi::Error& error) { fails = error.failure(); });
+  WhenDone(both, [&](const ffi::Error& error) { fails = error.failure(); });
   CHECK(fails.has_value() == !(first.later() || second.later()));
   Part& early = second_before_first ? second : first;
   Part& late = second_before_first ? first : second;
@@ -74,6 +75,6 @@ int main() {
   for (int bits = 0; bits < 32; ++bits) {
     const auto bit = [&](int i) { return (bits >> i & 1) != 0; };
     using xla_ffi_ops::Part;
-    xla_ffi_ops::TestBoth(Part(bit(0), bit(1)), Part(bit(2), bit(3)), bit(4));
+    xla_ffi_ops::TestJoin(Part(bit(0), bit(1)), Part(bit(2), bit(3)), bit(4));
   }
 }

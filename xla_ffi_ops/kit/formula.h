@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a formula of rows is made of: one text of an op for g++ and nvcc.
+//
+//   struct Formula {                     // HD functions of one element
+//     static constexpr int kPasses = 1;  // over a row, before the outputs
+//     struct Row { ... };                // what is known of one row
+//     Row Load(int64_t row) const;       // residuals of an earlier kernel
+//     S Add(Pass<p>, const Row&, Acc x...) const;         // of one element
+//     void Finish(Pass<p>, Row&, S total, Acc cols) const;  // after pass p
+//     void Save(int64_t row, const Row&) const;           // residuals
+//     Values<Acc, n> Store(const Row&, Acc x...) const;   // the n outputs
+//     Sums<Acc, m> Column(const Row&, Acc x...) const;    // terms of m sums
+//   };                                                    // over the rows
+//
+// S is a statistic: Sums, Max, or another struct of an array `value` with
+// Initial and Combine. x... are the elements of the inputs, widened: first those
+// of the rows, then those of the weights; a weight that is not there gives what
+// changes nothing (Ones, Zeros). Column gives the term of each weight's
+// gradient, in the order of the weights; without weights there is none.
+#ifndef XLA_FFI_OPS_KIT_FORMULA_H_
+#define XLA_FFI_OPS_KIT_FORMULA_H_
+
+#include <cmath>
+#include <limits>
+
+#include "xla_ffi_ops/kit/device.h"  // HD
+#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/kit/rows.h"
+#ifdef __CUDACC__
+#include "xla_ffi_ops/cuda/convert.cuh"
+#endif
+
+namespace xla_ffi_ops {
+
+// The number of a pass, for overloads.
+template <int p>
+struct Pass {};
+
+template <typename Acc, int n>
+struct Values {
+  Acc value[n];
+};
+
+template <typename Acc, int n>
+struct Sums {
+  Acc value[n];
+
+  HD static Sums Initial() { return {}; }
+  HD void Combine(const Sums& other) {
+    for (int i = 0; i < n; ++i) value[i] += other.value[i];
+  }
+};
+
+// Of numbers: a NaN may or may not be the result.
+template <typename Acc>
+struct Max {
+  static constexpr Acc kLeast = -std::numeric_limits<Acc>::infinity();
+  Acc value[1];
+
+  HD static Max Initial() { return {{kLeast}}; }
+  HD void Combine(const Max& other) {
+    value[0] = value[0] < other.value[0] ? other.value[0] : value[0];
+  }
+};
+
+// `value` as it is after it was stored in a T.
+template <typename T>
+HD Accumulator<T> Rounded(Accumulator<T> value) {
+#ifdef __CUDA_ARCH__
+  return internal::Widen(RoundTo<T>(value));
+#else
+  return static_cast<T>(value);
+#endif
+}
+
+template <typename Acc>
+HD Acc ReciprocalSqrt(Acc value) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(Acc) == sizeof(float)) return __frsqrt_rn(value);
+#endif
+  return 1 / std::sqrt(value);
+}
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_KIT_FORMULA_H_

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A residual connection and the normalization behind it:
+//
+//   sum[j] = x[j] + residual[j], rounded to their dtype
+//   y      = rms_norm(sum), with rstd as there
+//
+// and, for the cotangents dy and dsum, dx = dresidual = dsum + what rms_norm
+// gives for dy.
+#ifndef XLA_FFI_OPS_OPS_ADD_RMS_NORM_ADD_RMS_NORM_H_
+#define XLA_FFI_OPS_OPS_ADD_RMS_NORM_ADD_RMS_NORM_H_
+
+#include <cstdint>
+
+#include "xla_ffi_ops/kit/formula.h"
+#include "xla_ffi_ops/kit/workspace.h"
+#include "xla_ffi_ops/ops/rms_norm/rms_norm.h"
+
+namespace xla_ffi_ops::add_rms_norm {
+
+template <typename T, typename Acc = Accumulator<T>>
+struct ForwardFormula : rms_norm::ForwardFormula<Acc> {
+  using Base = rms_norm::ForwardFormula<Acc>;
+  using Row = typename Base::Row;
+
+  HD Sums<Acc, 1> Add(Pass<0> pass, const Row& row, Acc x, Acc residual,
+                      Acc scale) const {
+    return Base::Add(pass, row, Rounded<T>(x + residual), scale);
+  }
+  // y and sum.
+  HD Values<Acc, 2> Store(const Row& row, Acc x, Acc residual,
+                          Acc scale) const {
+    const Acc sum = Rounded<T>(x + residual);
+    return {{Base::Store(row, sum, scale).value[0], sum}};
+  }
+};
+
+template <typename Acc>
+struct BackwardFormula : rms_norm::BackwardFormula<Acc> {
+  using Base = rms_norm::BackwardFormula<Acc>;
+  using Row = typename Base::Row;
+
+  HD Sums<Acc, 1> Add(Pass<0> pass, const Row& row, Acc sum, Acc dy, Acc,
+                      Acc scale) const {
+    return Base::Add(pass, row, sum, dy, scale);
+  }
+  // dx and dresidual.
+  HD Values<Acc, 2> Store(const Row& row, Acc sum, Acc dy, Acc dsum,
+                          Acc scale) const {
+    const Acc dx = dsum + Base::Store(row, sum, dy, scale).value[0];
+    return {{dx, dx}};
+  }
+  HD Sums<Acc, 1> Column(const Row& row, Acc sum, Acc dy, Acc,
+                         Acc scale) const {
+    return Base::Column(row, sum, dy, scale);
+  }
+};
+
+template <typename T, typename W>
+void Forward(Cpu, int64_t begin, int64_t end, int64_t cols, Accumulator<T> eps,
+             Rows<const T> x, Rows<const T> residual, Rows<const W> scale, T* y,
+             T* sum, Accumulator<T>* rstd);
+template <typename T, typename W>
+void Backward(Cpu, int64_t begin, int64_t end, int64_t cols,
+              Rows<const W> scale, Rows<const T> sum,
+              Rows<const Accumulator<T>> rstd, Rows<const T> dy,
+              Rows<const T> dsum, T* dx, T* dresidual, Accumulator<T>* sums);
+
+template <typename T, typename W>
+void Forward(Cuda, int64_t begin, int64_t end, int64_t cols, Accumulator<T> eps,
+             Rows<const T> x, Rows<const T> residual, Rows<const W> scale, T* y,
+             T* sum, Accumulator<T>* rstd);
+template <typename T, typename W>
+void Backward(Cuda, int64_t groups, int64_t rows, int64_t cols,
+              Rows<const W> scale, Rows<const T> sum,
+              Rows<const Accumulator<T>> rstd, Rows<const T> dy,
+              Rows<const T> dsum, T* dx, T* dresidual,
+              Workspace<W, Accumulator<T>> dscale);
+
+}  // namespace xla_ffi_ops::add_rms_norm
+
+#endif  // XLA_FFI_OPS_OPS_ADD_RMS_NORM_ADD_RMS_NORM_H_

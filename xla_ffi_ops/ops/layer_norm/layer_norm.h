@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layer normalization of rows, forward and backward:
+//
+//   mean = mean_j(x[j]),  rstd = 1 / sqrt(mean_j((x[j] - mean)^2) + eps)
+//   y[j] = (x[j] - mean) * rstd * scale[j] + bias[j]
+//
+// and, with xhat[j] = (x[j] - mean) * rstd, g[j] = dy[j] scale[j]:
+//
+//   dx[j]     = rstd * (g[j] - mean_k(g[k]) - xhat[j] * mean_k(g[k] xhat[k]))
+//   dscale[j] = sum over rows of dy[j] * xhat[j]
+//   dbias[j]  = sum over rows of dy[j]
+//
+// Source: Ba, Kiros and Hinton, Layer Normalization, 2016 (arXiv:1607.06450).
+#ifndef XLA_FFI_OPS_OPS_LAYER_NORM_LAYER_NORM_H_
+#define XLA_FFI_OPS_OPS_LAYER_NORM_LAYER_NORM_H_
+
+#include <cstdint>
+
+#include "xla_ffi_ops/kit/formula.h"
+#include "xla_ffi_ops/kit/workspace.h"
+
+namespace xla_ffi_ops::layer_norm {
+
+// The variance is from a second pass, over x - mean, which also corrects the
+// mean: right to a few units in the last place for any mean and any outlier.
+template <typename Acc>
+struct ForwardFormula {
+  static constexpr int kPasses = 2;
+  struct Row {
+    Acc mean, rstd;
+  };
+
+  Acc eps;
+  Acc *mean, *rstd;
+
+  HD Row Load(int64_t) const { return {}; }
+  HD Sums<Acc, 1> Add(Pass<0>, const Row&, Acc x, Acc, Acc) const {
+    return {{x}};
+  }
+  HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums, Acc cols) const {
+    row.mean = sums.value[0] / cols;
+  }
+  HD Sums<Acc, 2> Add(Pass<1>, const Row& row, Acc x, Acc, Acc) const {
+    return {{x - row.mean, (x - row.mean) * (x - row.mean)}};
+  }
+  HD void Finish(Pass<1>, Row& row, Sums<Acc, 2> sums, Acc cols) const {
+    const Acc rest = sums.value[0] / cols;
+    row.mean += rest;
+    row.rstd = ReciprocalSqrt(sums.value[1] / cols - rest * rest + eps);
+  }
+  HD void Save(int64_t i, const Row& row) const {
+    mean[i] = row.mean;
+    rstd[i] = row.rstd;
+  }
+  HD Values<Acc, 1> Store(const Row& row, Acc x, Acc scale, Acc bias) const {
+    return {{(x - row.mean) * row.rstd * scale + bias}};
+  }
+};
+
+template <typename Acc>
+struct BackwardFormula {
+  static constexpr int kPasses = 1;
+  struct Row {
+    Acc mean, rstd;
+    Acc g, gx;  // means of g and of g * xhat
+  };
+
+  Rows<const Acc> mean, rstd;
+
+  HD Row Load(int64_t i) const { return {*mean[i], *rstd[i], 0, 0}; }
+  HD Sums<Acc, 2> Add(Pass<0>, const Row& row, Acc x, Acc dy, Acc scale) const {
+    return {{dy * scale, (x - row.mean) * row.rstd * (dy * scale)}};
+  }
+  HD void Finish(Pass<0>, Row& row, Sums<Acc, 2> sums, Acc cols) const {
+    row.g = sums.value[0] / cols;
+    row.gx = sums.value[1] / cols;
+  }
+  HD void Save(int64_t, const Row&) const {}
+  HD Values<Acc, 1> Store(const Row& row, Acc x, Acc dy, Acc scale) const {
+    const Acc xhat = (x - row.mean) * row.rstd;
+    return {{row.rstd * (dy * scale - row.g - xhat * row.gx)}};
+  }
+  HD Sums<Acc, 2> Column(const Row& row, Acc x, Acc dy, Acc) const {
+    return {{dy * ((x - row.mean) * row.rstd), dy}};
+  }
+};
+
+template <typename T, typename W>
+void Forward(Cpu, int64_t begin, int64_t end, int64_t cols, Accumulator<T> eps,
+             Rows<const T> x, Rows<const W> scale, Rows<const W> bias, T* y,
+             Accumulator<T>* mean, Accumulator<T>* rstd);
+template <typename T, typename W>
+void Backward(Cpu, int64_t begin, int64_t end, int64_t cols, Rows<const T> x,
+              Rows<const W> scale, Rows<const W> bias,
+              Rows<const Accumulator<T>> mean, Rows<const Accumulator<T>> rstd,
+              Rows<const T> dy, T* dx, Accumulator<T>* sums);
+
+template <typename T, typename W>
+void Forward(Cuda, int64_t begin, int64_t end, int64_t cols, Accumulator<T> eps,
+             Rows<const T> x, Rows<const W> scale, Rows<const W> bias, T* y,
+             Accumulator<T>* mean, Accumulator<T>* rstd);
+template <typename T, typename W>
+void Backward(Cuda, int64_t groups, int64_t rows, int64_t cols, Rows<const T> x,
+              Rows<const W> scale, Rows<const W> bias,
+              Rows<const Accumulator<T>> mean, Rows<const Accumulator<T>> rstd,
+              Rows<const T> dy, T* dx, Workspace<W, Accumulator<T>> dscale,
+              Workspace<W, Accumulator<T>> dbias);
+
+}  // namespace xla_ffi_ops::layer_norm
+
+#endif  // XLA_FFI_OPS_OPS_LAYER_NORM_LAYER_NORM_H_

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax of rows, forward and backward:
+//
+//   y[j]  = exp(x[j] - max_k(x[k])) / sum_k(exp(x[k] - max))
+//   dx[j] = y[j] * (dy[j] - sum_k(y[k] dy[k]))
+//
+// A row with a NaN or +inf, and one of -inf alone, is all NaN, as in
+// jax.nn.softmax.
+#ifndef XLA_FFI_OPS_OPS_SOFTMAX_SOFTMAX_H_
+#define XLA_FFI_OPS_OPS_SOFTMAX_SOFTMAX_H_
+
+#include <cstdint>
+
+#include "xla_ffi_ops/kit/exp.h"
+#include "xla_ffi_ops/kit/formula.h"
+
+namespace xla_ffi_ops::softmax {
+
+// Max may lose a NaN, but the sum keeps it.
+template <typename Acc>
+struct ForwardFormula {
+  static constexpr int kPasses = 2;
+  struct Row {
+    Acc max, factor;
+  };
+
+  HD Row Load(int64_t) const { return {}; }
+  HD Max<Acc> Add(Pass<0>, const Row&, Acc x) const { return {{x}}; }
+  HD void Finish(Pass<0>, Row& row, Max<Acc> max, Acc) const {
+    row.max = max.value[0];
+  }
+  HD Sums<Acc, 1> Add(Pass<1>, const Row& row, Acc x) const {
+    return {{Exp(x - row.max)}};
+  }
+  HD void Finish(Pass<1>, Row& row, Sums<Acc, 1> sums, Acc) const {
+    row.factor = 1 / sums.value[0];
+  }
+  HD void Save(int64_t, const Row&) const {}
+  HD Values<Acc, 1> Store(const Row& row, Acc x) const {
+    return {{Exp(x - row.max) * row.factor}};
+  }
+};
+
+template <typename Acc>
+struct BackwardFormula {
+  static constexpr int kPasses = 1;
+  struct Row {
+    Acc sum;
+  };
+
+  HD Row Load(int64_t) const { return {}; }
+  HD Sums<Acc, 1> Add(Pass<0>, const Row&, Acc y, Acc dy) const {
+    return {{y * dy}};
+  }
+  HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums, Acc) const {
+    row.sum = sums.value[0];
+  }
+  HD void Save(int64_t, const Row&) const {}
+  HD Values<Acc, 1> Store(const Row& row, Acc y, Acc dy) const {
+    return {{y * (dy - row.sum)}};
+  }
+};
+
+template <typename T>
+void Forward(Cpu, int64_t begin, int64_t end, int64_t cols, Rows<const T> x,
+             T* y);
+template <typename T>
+void Backward(Cpu, int64_t begin, int64_t end, int64_t cols, Rows<const T> y,
+              Rows<const T> dy, T* dx);
+
+template <typename T>
+void Forward(Cuda, int64_t begin, int64_t end, int64_t cols, Rows<const T> x,
+             T* y);
+template <typename T>
+void Backward(Cuda, int64_t begin, int64_t end, int64_t cols, Rows<const T> y,
+              Rows<const T> dy, T* dx);
+
+}  // namespace xla_ffi_ops::softmax
+
+#endif  // XLA_FFI_OPS_OPS_SOFTMAX_SOFTMAX_H_

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handlers of softmax, (d)->(d). See softmax.h for the formulas.
+#include <cstdint>
+
+#include "xla_ffi_ops/ffi.h"
+#include "xla_ffi_ops/ops/softmax/softmax.h"
+
+namespace xla_ffi_ops::softmax {
+namespace {
+
+using Buffer = ffi::AnyBuffer;
+using Result = ffi::Result<ffi::AnyBuffer>;
+
+// Rows of no elements are nothing to do, however many there are.
+int64_t RowCount(const Checks& checks, Dim d) {
+  return d == 0 ? 0 : Product(checks.loops());
+}
+
+template <typename Device>
+HandlerResult ForwardHandler(Device device, Buffer x, Result y) {
+  Dim d = kUnknownDim;
+  Checks checks;
+  checks.Operand("x", x, FloatDTypes(), {&d});
+  const RowMap x_map = checks.Map("x", x, 1);
+  checks.Result("y", *y, x.element_type(), {&d});
+  if (!checks.ok()) return checks.error();
+
+  return Dispatch(FloatDTypes(), x.element_type(), [&](auto t) {
+    using T = TypeOf<decltype(t)>;
+    return ForRows(device, RowCount(checks, d), 2 * sizeof(T) * d,
+                   [=, x = Rows<const T>{Data<const T>(x), d, x_map},
+                    y = Data<T>(*y)](auto where, int64_t begin, int64_t end) {
+                     Forward<T>(where, begin, end, d, x, y);
+                   });
+  });
+}
+
+template <typename Device>
+HandlerResult BackwardHandler(Device device, int64_t batch_rank, Buffer y,
+                              Buffer dy, Result dx) {
+  Dim d = kUnknownDim;
+  Checks checks;
+  checks.Operand("y", y, FloatDTypes(), {&d});
+  checks.Operand("dy", dy, y.element_type(), {&d});
+  checks.BatchRank(batch_rank);
+  const RowMap y_map = checks.Map("y", y, 1);
+  const RowMap dy_map = checks.Map("dy", dy, 1);
+  checks.Result("dx", *dx, y.element_type(), {&d});
+  if (!checks.ok()) return checks.error();
+
+  return Dispatch(FloatDTypes(), y.element_type(), [&](auto t) {
+    using T = TypeOf<decltype(t)>;
+    return ForRows(device, RowCount(checks, d), 3 * sizeof(T) * d,
+                   [=, y = Rows<const T>{Data<const T>(y), d, y_map},
+                    dy = Rows<const T>{Data<const T>(dy), d, dy_map},
+                    dx = Data<T>(*dx)](auto where, int64_t begin, int64_t end) {
+                     Backward<T>(where, begin, end, d, y, dy, dx);
+                   });
+  });
+}
+
+}  // namespace
+
+XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_softmax_fwd, ForwardHandler,
+                           .Arg<Buffer>()        // x
+                               .Ret<Buffer>());  // y
+
+XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_softmax_bwd, BackwardHandler,
+                           .Attr<int64_t>("batch_rank")
+                               .Arg<Buffer>()    // y
+                               .Arg<Buffer>()    // dy
+                               .Ret<Buffer>());  // dx
+
+}  // namespace xla_ffi_ops::softmax
