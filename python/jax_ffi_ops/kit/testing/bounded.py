@@ -87,6 +87,7 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
     self.value = value
     self.dtype = np.dtype(dtype)
     error = np.broadcast_to(np.asarray(error, WIDE), value.shape)
+    error = np.where(np.isnan(error), np.inf, error)
     self.error = np.where(np.isfinite(value), error, 0)
 
   @classmethod
@@ -123,6 +124,11 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
       error = _PROPAGATED[ufunc](value, *operands)
       if ufunc not in _EXACT:
         error = self._rounded(value, error, _ROUNDINGS.get(ufunc, 1))
+      if ufunc in (np.add, np.subtract):
+        # Of two numbers that are known there is one sum, rounded once.
+        known = (operands[0].error == 0) & (operands[1].error == 0)
+        value = np.where(known, round_to(value, self.dtype), value)
+        error = np.where(known, 0, error)
     return Bounded(value, self.dtype, error)
 
   def _operand(self, x):
@@ -174,6 +180,7 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
     interval = self.rounded(dtype)
     with np.errstate(invalid="ignore"):
       middle = (interval.low + interval.high) / 2
+      middle = np.where(np.isfinite(middle), middle, self.value)
     middle = np.where(interval.low == interval.high, interval.low, middle)
     return Bounded(middle, self.dtype, interval.high - middle)
 

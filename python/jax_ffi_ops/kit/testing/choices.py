@@ -59,6 +59,19 @@ def _with_dtypes(case, dtypes_of):
   return dataclasses.replace(case, slots=slots)
 
 
+def at_limits(case: Case) -> Iterator[Case]:
+  """Yields the case, and with attributes at the least that they may be."""
+  yield case
+  least = {
+      name: case.op.attributes[name].minimum
+      for name in case.attributes
+      if name in case.op.attributes
+      and case.op.attributes[name].minimum is not None
+  }
+  if least:
+    yield dataclasses.replace(case, attributes={**case.attributes, **least})
+
+
 # A column, what leaves a rest in any vector length, and more than a block.
 _SIZES = (1, 33, 1025)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What direct calls of an op's targets return by its definition."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import functools
 import math
 from typing import Any
@@ -32,6 +32,11 @@ class Definition:
     self.case = case
     self._attributes = plain(case.call.attributes)
 
+  def author(self, target: Target) -> Callable[..., Any] | None:
+    """Returns the author's definition in NumPy of a target, if there is one."""
+    case = self.case
+    return case.gradient if target.is_backward else case.definition
+
   def is_free(self, target: Target, name: str) -> bool:
     """Returns whether an operand may have loops that others lack.
 
@@ -44,7 +49,7 @@ class Definition:
     """Returns, for each result of a call, what says whether it is right."""
     rows = Rows(target, frame)
     own = {name: rows.of(name, x) for name, x in arrays.items()}
-    author = self.case.gradient if target.is_backward else self.case.definition
+    author = self.author(target)
     if author is not None:
       return self._bounded(author, rows, own)
     return self._by_reference(rows, own)

@@ -61,6 +61,17 @@ class HandlerTest(Base):
             call = right_calls.some_rows(target, self.definition)
             self._check_right(target, call)
 
+  def test_handler_of_special_values(self):
+    """NaN, infinities, huge and subnormal numbers, with any attributes."""
+    for case in choices.dtypes(self.case):
+      for limited in choices.at_limits(case):
+        self.definition = Definition(limited)
+        for target in targets(limited):
+          if self.definition.author(target) is None:
+            continue  # Only NumPy's arithmetic does as written.
+          for call in right_calls.special(target, self.definition):
+            self._check_right(target, call)
+
   def test_handler_of_empty_cores(self):
     for case in choices.empty_cores(self.case):
       self.definition = Definition(case)

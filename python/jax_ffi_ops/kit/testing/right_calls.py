@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 import math
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.dimensions import Parts
@@ -140,6 +141,37 @@ def some_rows(target: Target, definition: Definition) -> Right:
   """Returns a call of a few rows, more than a kernel takes at once."""
   loops = _all_have(target, (7,), (1,) * bool(_trailing(target)), shared=())
   return call(target, definition, loops, 0, len(_trailing(target)))
+
+
+def special(target: Target, definition: Definition) -> Iterator[Right]:
+  """Yields calls in which one operand has numbers that are not ordinary."""
+  rows = _special_rows(np.float32)
+  trailing = _trailing(target)
+  loops = _all_have(target, (len(rows) + 2,), trailing)
+  for name in target.operands:
+    right = call(target, definition, loops, 0, len(trailing))
+    x = right.arrays[name]
+    if not jnp.issubdtype(x.dtype, jnp.floating) or not x.size:
+      continue
+    # Rows on both sides have to stay what they are.
+    for row, values in enumerate(_special_rows(x.dtype), 1):
+      flat = np.array(values, x.dtype)
+      x[row].flat[: flat.size] = flat[: x[row].size]
+      if flat.size == 1 and np.isneginf(flat[0]):
+        x[row] = flat[0]
+    yield right._replace(label=f"special values of {name}: {right.label}")
+
+
+def _special_rows(dtype):
+  info = jnp.finfo(dtype)
+  largest, least = float(info.max), float(info.smallest_normal)
+  huge = largest**0.75
+  nan, inf = np.nan, np.inf
+  return (
+      *([nan], [0, nan], [inf], [-inf, 1], [0, inf, -inf]),
+      *([-inf], [largest], [0, -largest], [huge], [0, -huge, 1]),
+      *([least / 4], [least / 4, 0, least], [-0.0, 0.0]),
+  )
 
 
 def many(case: Case) -> int:
