@@ -23,6 +23,7 @@ The import asks JAX for 8 CPU devices and has to come before its first use.
 
 from jax_ffi_ops.kit.testing import devices
 from jax_ffi_ops.kit.testing.batching import BatchingTest as BatchingTest
+from jax_ffi_ops.kit.testing.bounded import Bounded as Bounded
 from jax_ffi_ops.kit.testing.case import Case as Case
 from jax_ffi_ops.kit.testing.case import Operand as Operand
 from jax_ffi_ops.kit.testing.control_flow import (

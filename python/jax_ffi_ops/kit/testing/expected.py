@@ -16,10 +16,10 @@ from jax_ffi_ops.kit.rules import positional
 from jax_ffi_ops.kit.testing import checks
 from jax_ffi_ops.kit.testing import transforms
 from jax_ffi_ops.kit.testing.bounded import Bounded
-from jax_ffi_ops.kit.testing.bounded import row_additions
 from jax_ffi_ops.kit.testing.contract import Target
 from jax_ffi_ops.kit.testing.frames import Frame
 from jax_ffi_ops.kit.testing.interval import Interval
+from jax_ffi_ops.kit.testing.rounding import row_additions
 from jax_ffi_ops.kit.testing.rows import Rows
 
 Arrays = Mapping[str, np.ndarray]

@@ -14,6 +14,7 @@ import jax
 
 from jax_ffi_ops.kit.testing import choices
 from jax_ffi_ops.kit.testing import right_calls
+from jax_ffi_ops.kit.testing import special_calls
 from jax_ffi_ops.kit.testing import wrong_calls
 from jax_ffi_ops.kit.testing.base import Base
 from jax_ffi_ops.kit.testing.contract import Target
@@ -69,7 +70,7 @@ class HandlerTest(Base):
         for target in targets(limited):
           if self.definition.author(target) is None:
             continue  # Only NumPy's arithmetic does as written.
-          for call in right_calls.special(target, self.definition):
+          for call in special_calls.special(target, self.definition):
             self._check_right(target, call)
 
   def test_handler_of_empty_cores(self):

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 import math
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.dimensions import Parts
@@ -143,35 +142,11 @@ def some_rows(target: Target, definition: Definition) -> Right:
   return call(target, definition, loops, 0, len(_trailing(target)))
 
 
-def special(target: Target, definition: Definition) -> Iterator[Right]:
-  """Yields calls in which one operand has numbers that are not ordinary."""
-  rows = _special_rows(np.float32)
+def with_rows(target: Target, definition: Definition, count: int) -> Right:
+  """Returns a call in which all operands have so many rows."""
   trailing = _trailing(target)
-  loops = _all_have(target, (len(rows) + 2,), trailing)
-  for name in target.operands:
-    right = call(target, definition, loops, 0, len(trailing))
-    x = right.arrays[name]
-    if not jnp.issubdtype(x.dtype, jnp.floating) or not x.size:
-      continue
-    # Rows on both sides have to stay what they are.
-    for row, values in enumerate(_special_rows(x.dtype), 1):
-      flat = np.array(values, x.dtype)
-      x[row].flat[: flat.size] = flat[: x[row].size]
-      if flat.size == 1 and np.isneginf(flat[0]):
-        x[row] = flat[0]
-    yield right._replace(label=f"special values of {name}: {right.label}")
-
-
-def _special_rows(dtype):
-  info = jnp.finfo(dtype)
-  largest, least = float(info.max), float(info.smallest_normal)
-  huge = largest**0.75
-  nan, inf = np.nan, np.inf
-  return (
-      *([nan], [0, nan], [inf], [-inf, 1], [0, inf, -inf]),
-      *([-inf], [largest], [0, -largest], [huge], [0, -huge, 1]),
-      *([least / 4], [least / 4, 0, least], [-0.0, 0.0]),
-  )
+  loops = _all_have(target, (count,), trailing)
+  return call(target, definition, loops, 0, len(trailing))
 
 
 def many(case: Case) -> int:
