@@ -113,7 +113,9 @@ class Definition:
         terms *= x.shape[-1]
         x = x.sum(-1)
       x = rows.result(name, x)
-      allowed = self.case.tolerance * checks.tolerance(x, b.dtype, terms, 1)
+      allowed = self.case.tolerance * checks.tolerance(
+          x, b.dtype, terms, 1, self.case.accumulator
+      )
       expected.append(checks.Near(x, b.dtype, allowed))
     return expected
 
