@@ -46,7 +46,9 @@ struct ForwardFormula {
   HD void Finish(Pass<1>, Row& row, Sums<Acc, 2> sums, Acc cols) const {
     const Acc rest = sums.value[0] / cols;
     row.mean += rest;
-    row.rstd = ReciprocalSqrt(sums.value[1] / cols - rest * rest + eps);
+    // Where its square overflows, so does the variance: it stays infinite.
+    const Acc square = std::isinf(rest * rest) ? 0 : rest * rest;
+    row.rstd = ReciprocalSqrt(sums.value[1] / cols - square + eps);
   }
   HD void Save(int64_t i, const Row& row) const {
     mean[i] = row.mean;

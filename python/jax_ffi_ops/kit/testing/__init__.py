@@ -23,6 +23,7 @@ The import asks JAX for 8 CPU devices and has to come before its first use.
 
 from jax_ffi_ops.kit.testing import devices
 from jax_ffi_ops.kit.testing.batching import BatchingTest as BatchingTest
+from jax_ffi_ops.kit.testing.bounded import Bounded as Bounded
 from jax_ffi_ops.kit.testing.case import Case as Case
 from jax_ffi_ops.kit.testing.case import Operand as Operand
 from jax_ffi_ops.kit.testing.control_flow import (
@@ -34,6 +35,7 @@ from jax_ffi_ops.kit.testing.derivatives import (
 from jax_ffi_ops.kit.testing.determinism import (
     DeterminismTest as DeterminismTest,
 )
+from jax_ffi_ops.kit.testing.dtypes import DTypesTest as DTypesTest
 from jax_ffi_ops.kit.testing.handlers import HandlerTest as HandlerTest
 from jax_ffi_ops.kit.testing.memory import MemoryTest as MemoryTest
 from jax_ffi_ops.kit.testing.partitioning import (
@@ -64,5 +66,11 @@ class ConformanceTest(
   """All of the suite, for the op of the class attribute `case`."""
 
 
-class OpTest(ConformanceTest, HandlerTest, DeterminismTest, PublicCallTest):
+class OpTest(
+    ConformanceTest,
+    DTypesTest,
+    HandlerTest,
+    DeterminismTest,
+    PublicCallTest,
+):
   """All there is to test of an op that its declaration and case can say."""

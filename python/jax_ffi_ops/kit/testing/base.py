@@ -114,7 +114,11 @@ class Base(absltest.TestCase):
       )
     for label, got, want in zip(labels, actual, expected):
       allowed = checks.tolerance(
-          want, label.dtype, self.case.terms, label.parts
+          want,
+          label.dtype,
+          self.case.terms,
+          label.parts,
+          self.case.accumulator,
       )
       problem = checks.difference(
           got, want, label.dtype, self.case.tolerance * allowed

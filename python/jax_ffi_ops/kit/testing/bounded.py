@@ -16,58 +16,19 @@ on the CPU what is subnormal becomes zero, since XLA has its threads do so.
 import functools
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.testing.interval import Interval
-
-# More precise than float64, where the platform has such a type.
-WIDE = np.longdouble
+from jax_ffi_ops.kit.testing.rounding import WIDE
+from jax_ffi_ops.kit.testing.rounding import column_additions
+from jax_ffi_ops.kit.testing.rounding import gamma
+from jax_ffi_ops.kit.testing.rounding import in_range
+from jax_ffi_ops.kit.testing.rounding import round_to
 
 # How many roundings a function's error is, if it is not one: exp.h and CUDA's
 # functions are right to 2 units in the last place.
 _ROUNDINGS = {np.exp: 4, np.log: 4, np.tanh: 4}
-
-# reduce.h adds up blocks of so many columns, and then the blocks' sums.
-_BLOCK = 1024
-
-
-def gamma(roundings: float, dtype: Any) -> np.longdouble:
-  """Returns the relative error of a result of so many roundings to `dtype`."""
-  error = roundings * WIDE(jnp.finfo(dtype).eps) / 2
-  return error / (1 - error)
-
-
-@functools.cache
-def on_gpu() -> bool:
-  """Whether handlers run on a GPU, whose arithmetic has subnormals."""
-  return jax.default_backend() != "cpu"
-
-
-def in_range(value: np.ndarray, dtype: Any) -> np.ndarray:
-  """Returns what `dtype` has in place of numbers out of its range."""
-  info = jnp.finfo(dtype)
-  size = np.abs(value)
-  # float16 is computed in float32, where all of its numbers are normal.
-  if dtype != np.float16 and not on_gpu():
-    tiny = WIDE(info.smallest_normal)
-    value = np.where(size < tiny, np.copysign(0, value), value)
-  # What is nearer to the largest number than to twice that is rounded to it.
-  end = WIDE(info.max) * (1 + WIDE(info.eps) / 4)
-  return np.where(size > end, np.copysign(np.inf, value), value)
-
-
-def row_additions(rows: int, groups: int) -> int:
-  """Returns how many additions a term of a sum over rows goes through."""
-  if on_gpu():
-    # Threads of a GPU add up their rows, and then the sums of blocks are added:
-    # of 64 at least on a large one, and of 1024 at most.
-    return min(rows, -(-rows // 64) + 1024)
-  # sum_rows.h: each group of rows makes up to 64 parts of 8 rows or more; in
-  # each, 4 rows are added up at once, with up to 3 left over.
-  parts = max(1, min(rows // 8, 64 // max(1, min(groups, 64))))
-  return min(rows, 6 + -(-rows // parts) // 4 + parts)
 
 
 class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
@@ -87,6 +48,7 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
     self.value = value
     self.dtype = np.dtype(dtype)
     error = np.broadcast_to(np.asarray(error, WIDE), value.shape)
+    error = np.where(np.isnan(error), np.inf, error)
     self.error = np.where(np.isfinite(value), error, 0)
 
   @classmethod
@@ -123,6 +85,11 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
       error = _PROPAGATED[ufunc](value, *operands)
       if ufunc not in _EXACT:
         error = self._rounded(value, error, _ROUNDINGS.get(ufunc, 1))
+      if ufunc in (np.add, np.subtract):
+        # Of two numbers that are known there is one sum, rounded once.
+        known = (operands[0].error == 0) & (operands[1].error == 0)
+        value = np.where(known, round_to(value, self.dtype), value)
+        error = np.where(known, 0, error)
     return Bounded(value, self.dtype, error)
 
   def _operand(self, x):
@@ -143,10 +110,9 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
   # Reductions, as numpy.sum, numpy.mean and numpy.max call them.
 
   def sum(self, axis=-1, keepdims=False, additions=None, **_):
-    """Returns the sum of blocks of columns, or one of so many additions."""
-    count = self.value.shape[axis]
+    """Returns the sum of columns, or one of so many additions."""
     if additions is None:
-      additions = max(0, min(count, _BLOCK) + -(-count // _BLOCK) - 1)
+      additions = column_additions(self.value.shape[axis])
     total = functools.partial(np.sum, axis=axis, keepdims=keepdims)
     with np.errstate(all="ignore"):
       value, error = total(self.value), total(self.error)
@@ -174,20 +140,9 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
     interval = self.rounded(dtype)
     with np.errstate(invalid="ignore"):
       middle = (interval.low + interval.high) / 2
+      middle = np.where(np.isfinite(middle), middle, self.value)
     middle = np.where(interval.low == interval.high, interval.low, middle)
     return Bounded(middle, self.dtype, interval.high - middle)
-
-
-def round_to(value: np.ndarray, dtype: Any) -> np.ndarray:
-  """Returns the nearest numbers of `dtype`, subnormal ones too."""
-  info = jnp.finfo(dtype)
-  _, exponent = np.frexp(value)
-  unit = np.ldexp(WIDE(1), np.maximum(exponent, info.minexp + 1) - info.nmant - 1)
-  with np.errstate(invalid="ignore"):
-    rounded = np.rint(value / unit) * unit
-  rounded = np.where(np.isfinite(value), rounded, value)
-  too_large = np.abs(rounded) > WIDE(info.max)
-  return np.where(too_large, np.copysign(np.inf, value), rounded)
 
 
 def _product(value, a, b):

@@ -170,6 +170,13 @@ class Case:
     return any(x.itemsize == (16 if x.kind == "c" else 8) for x in dtypes)
 
   @property
+  def accumulator(self) -> Any:
+    """The dtype of sums, if they are no wider than they have to be."""
+    dtypes = [self.operands[i].dtype for i in self.differentiable]
+    narrow = any(jnp.finfo(dtype).bits < 64 for dtype in dtypes)
+    return np.float32 if narrow else np.float64
+
+  @property
   def parameters(self) -> frozenset[int]:
     """The operands that calls give without loop dimensions."""
     names = self.op.operands

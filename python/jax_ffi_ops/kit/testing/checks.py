@@ -9,7 +9,11 @@ import numpy as np
 
 
 def tolerance(
-    expected: np.ndarray, dtype: Any, terms: int, parts: int = 0
+    expected: np.ndarray,
+    dtype: Any,
+    terms: int,
+    parts: int = 0,
+    accumulator: Any = np.float64,
 ) -> np.ndarray:
   """Returns by how much an array of `dtype` may differ from `expected`.
 
@@ -18,13 +22,14 @@ def tolerance(
   *   The result is rounded to its dtype, and a value that it came from was: one
       unit in the last place.
   *   It was accumulated in float32 at least, from at most `terms` numbers with
-      one rounding each.
+      one rounding each; a float64, in `accumulator`.
   *   It is the sum of up to `parts` results, rounded likewise.
   """
   if not jnp.issubdtype(dtype, jnp.inexact):
     return np.zeros(expected.shape)
   info = jnp.finfo(dtype)
   accumulated = min(float(info.eps), float(np.finfo(np.float32).eps))
+  accumulated = max(accumulated, float(np.finfo(accumulator).eps))
   size = np.abs(expected)
   largest = np.max(size, initial=0, where=np.isfinite(size))
   return (

@@ -31,32 +31,61 @@ def dtypes(case: Case) -> Iterator[Case]:
   Operands that have one dtype in the case have one in all of them; weights have
   it too, or that of sums.
   """
-  op = case.op
-  given = dict(zip(op.operands, case.operands))
-  main = next((x for x in given if x not in op.weights), op.operands[0])
-  first = jnp.dtype(given[main].dtype)
-  alike = [
-      n for n, x in given.items()
-      if jnp.dtype(x.dtype) == first and n not in op.weights
-  ]  # fmt: skip
-  allowed = dict(zip(op.operands, op.dtypes))[main] or {first}
-  for dtype in sorted(allowed, key=lambda d: (d != first, d.name)):
+  for main, dtype in _main_dtypes(case):
     weights = dict.fromkeys((dtype, accumulator(dtype)))
-    for weight in weights if any(n in op.weights for n in given) else (None,):
-      new = {
-          n: weight if n in op.weights else dtype if n in alike else x.dtype
-          for n, x in given.items()
-      }
-      yield _with_dtypes(case, new)
+    for weight in weights if _has_weights(case) else (dtype,):
+      yield _with_dtypes(case, main, dtype, weight)
 
 
-def _with_dtypes(case, dtypes_of):
-  new = iter(dtypes_of.values())
+def mixed_dtypes(case: Case) -> Iterator[Case]:
+  """Yields the case with each pair of dtypes that callers may mix."""
+  for main, dtype in _main_dtypes(case):
+    for _, weight in _main_dtypes(case) if _has_weights(case) else ((0, dtype),):
+      yield _with_dtypes(case, main, dtype, weight)
+
+
+def _has_weights(case):
+  return any(name in case.op.weights for name in case.op.operands)
+
+
+def _main_dtypes(case):
+  """Yields the first operand that is no weight, and its dtypes."""
+  op = case.op
+  index = next(i for i, name in enumerate(op.operands) if name not in op.weights)
+  first = jnp.dtype(case.operands[index].dtype)
+  allowed = op.dtypes[index] or {first}
+  for dtype in sorted(allowed, key=lambda d: (d != first, d.name)):
+    yield index, dtype
+
+
+def _with_dtypes(case, main, dtype, weight):
+  op = case.op
+  first = jnp.dtype(case.operands[main].dtype)
+  new = [
+      weight if name in op.weights
+      else dtype if jnp.dtype(x.dtype) == first
+      else x.dtype
+      for name, x in zip(op.operands, case.operands)
+  ]  # fmt: skip
+  given = iter(new)
   slots = [
-      None if x is None else dataclasses.replace(x, dtype=next(new))
+      None if x is None else dataclasses.replace(x, dtype=next(given))
       for x in case.slots
   ]
   return dataclasses.replace(case, slots=slots)
+
+
+def at_limits(case: Case) -> Iterator[Case]:
+  """Yields the case, and with attributes at the least that they may be."""
+  yield case
+  least = {
+      name: case.op.attributes[name].minimum
+      for name in case.attributes
+      if name in case.op.attributes
+      and case.op.attributes[name].minimum is not None
+  }
+  if least:
+    yield dataclasses.replace(case, attributes={**case.attributes, **least})
 
 
 # A column, what leaves a rest in any vector length, and more than a block.
@@ -88,3 +117,9 @@ def _resized(case, dim, size):
       x = dataclasses.replace(x, core=core)
     slots.append(x)
   return dataclasses.replace(case, slots=slots)
+
+
+def label(case: Case) -> str:
+  """Returns what a case is called with."""
+  operands = zip(case.op.operands, case.operands)
+  return ", ".join(f"{name}: {jnp.dtype(x.dtype)}" for name, x in operands)

@@ -16,16 +16,11 @@ from jax_ffi_ops.kit.calls import Call
 from jax_ffi_ops.kit.declaration import Declaration
 from jax_ffi_ops.kit.declaration import plain
 from jax_ffi_ops.kit.dimensions import Dimensions
-from jax_ffi_ops.kit.dtypes import is_allowed
-from jax_ffi_ops.kit.dtypes import unserved_weight
+from jax_ffi_ops.kit.testing import legality
 from jax_ffi_ops.kit.testing.frames import Buffer
 from jax_ffi_ops.kit.testing.frames import Frame
 from jax_ffi_ops.kit.testing.frames import Shape
 from jax_ffi_ops.kit.workspaces import workspaces
-
-
-class WrongOperandsError(ValueError):
-  """Operands that the contract does not allow."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -77,7 +72,7 @@ class Target:
       WrongOperandsError: there is none.
     """
     call = dataclasses.replace(self.call, trailing_rank=trailing)
-    self._check(call, operands, batch_rank)
+    legality.check(self, call, operands, batch_rank)
     attributes = plain(call.attributes)
     if self.optional:
       attributes["present"] = np.int64(
@@ -134,9 +129,9 @@ class Target:
       return False
     try:
       right = self.frame(frame.operands, *(int(rank or 0) for rank in ranks))
-    except WrongOperandsError:
+    except legality.WrongOperandsError:
       return False
-    if not _same(frame.attributes, right.attributes):
+    if not legality.same(frame.attributes, right.attributes):
       return False
     results = dict(right.results)
     for name, b in frame.results.items():  # Of any number of parts.
@@ -145,61 +140,6 @@ class Target:
         parts = max(1, b.shape[len(groups)])
         results[name] = Buffer((*groups, parts, cols), results[name].dtype)
     return results == frame.results
-
-  def _check(self, call, operands, batch_rank):
-    if tuple(operands) != self.operands:
-      raise WrongOperandsError("count")
-    self._check_dtypes(call, operands)
-    loops, sizes = {"leading": [], "trailing": []}, {}
-    ranks = {n: len(b.shape) - len(call.op.axes[n][0]) for n, b in operands.items()}
-    for name, b in operands.items():
-      core, starred = call.op.axes[name]
-      trailing = call.trailing_rank if starred else 0
-      rank = ranks[name]
-      shared = self._is_shared(name) and rank == batch_rank < max(ranks.values())
-      if rank == 0 or shared:
-        trailing = 0
-      leading = rank - trailing
-      if min(leading, trailing) < 0:
-        raise WrongOperandsError("rank")
-      if rank and not shared:
-        loops["leading"].append(b.shape[:leading])
-        loops["trailing"].append(b.shape[len(b.shape) - trailing :])
-      for d, size in zip(core, b.shape[leading:]):
-        if sizes.setdefault(d, size) != size:
-          raise WrongOperandsError("core")
-    full = {}
-    for kind, shapes in loops.items():
-      try:
-        full[kind] = np.broadcast_shapes(*shapes)
-      except ValueError as error:
-        raise WrongOperandsError(kind) from error
-      if any(len(shape) != len(full[kind]) for shape in shapes if shape):
-        raise WrongOperandsError(kind)
-    if not 0 <= batch_rank <= len(full["leading"]):
-      raise WrongOperandsError("batch_rank")
-    for name, b in operands.items():
-      if self._is_shared(name) and ranks[name] == batch_rank:
-        if any(a not in (1, z) for a, z in zip(b.shape, full["leading"][:batch_rank])):
-          raise WrongOperandsError("shared")
-
-  def _is_shared(self, name):
-    return self.is_backward and name in self.shareable
-
-  def _check_dtypes(self, call, operands):
-    op = call.op
-    dtypes = {n: jnp.dtype(b.dtype) for n, b in operands.items()}
-    for name, allowed in zip(op.operands, op.dtypes):
-      if name in dtypes and not (
-          allowed is None or is_allowed(dtypes[name], allowed)
-      ):
-        raise WrongOperandsError("dtype")
-    if unserved_weight(op.weights, {**self.dtypes, **dtypes}) is not None:
-      raise WrongOperandsError("dtype")
-    if self.is_backward:
-      for name, dtype in self.result_dtypes({**self.dtypes, **dtypes}).items():
-        if any(dtypes.get(n, dtype) != dtype for n in (name, "d" + name)):
-          raise WrongOperandsError("dtype")
 
   def result_dtypes(self, dtypes: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns what results have by definition."""
@@ -232,16 +172,6 @@ class Target:
         jax.ShapeDtypeStruct(self.cores[name], dtypes[name])
         for name in op.operands
     ]
-
-
-def _same(first, second):
-  """Returns whether attributes have the same values of the same types."""
-  return first.keys() == second.keys() and all(
-      type(value) is type(second[name])
-      and np.asarray(value).dtype == np.asarray(second[name]).dtype
-      and np.array_equal(value, second[name])
-      for name, value in first.items()
-  )
 
 
 def targets(case: Any) -> Sequence[Target]:

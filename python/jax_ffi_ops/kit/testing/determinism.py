@@ -29,6 +29,7 @@ module = importlib.util.module_from_spec(spec)
 sys.modules[spec.name] = module
 spec.loader.exec_module(module)
 from jax_ffi_ops.kit.testing import determinism
+determinism.jax.config.update("jax_num_cpu_devices", 1)  # Else 8 threads.
 print(determinism.digest(getattr(module, name).case))
 names = [f.read_text() for f in pathlib.Path("/proc/self/task").glob("*/comm")]
 print(sum("XLAEigen" in name for name in names))

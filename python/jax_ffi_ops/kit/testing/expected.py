@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What direct calls of an op's targets return by its definition."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import functools
 import math
 from typing import Any
@@ -16,10 +16,10 @@ from jax_ffi_ops.kit.rules import positional
 from jax_ffi_ops.kit.testing import checks
 from jax_ffi_ops.kit.testing import transforms
 from jax_ffi_ops.kit.testing.bounded import Bounded
-from jax_ffi_ops.kit.testing.bounded import row_additions
 from jax_ffi_ops.kit.testing.contract import Target
 from jax_ffi_ops.kit.testing.frames import Frame
 from jax_ffi_ops.kit.testing.interval import Interval
+from jax_ffi_ops.kit.testing.rounding import row_additions
 from jax_ffi_ops.kit.testing.rows import Rows
 
 Arrays = Mapping[str, np.ndarray]
@@ -31,6 +31,11 @@ class Definition:
   def __init__(self, case: Any):
     self.case = case
     self._attributes = plain(case.call.attributes)
+
+  def author(self, target: Target) -> Callable[..., Any] | None:
+    """Returns the author's definition in NumPy of a target, if there is one."""
+    case = self.case
+    return case.gradient if target.is_backward else case.definition
 
   def is_free(self, target: Target, name: str) -> bool:
     """Returns whether an operand may have loops that others lack.
@@ -44,7 +49,7 @@ class Definition:
     """Returns, for each result of a call, what says whether it is right."""
     rows = Rows(target, frame)
     own = {name: rows.of(name, x) for name, x in arrays.items()}
-    author = self.case.gradient if target.is_backward else self.case.definition
+    author = self.author(target)
     if author is not None:
       return self._bounded(author, rows, own)
     return self._by_reference(rows, own)
@@ -108,7 +113,9 @@ class Definition:
         terms *= x.shape[-1]
         x = x.sum(-1)
       x = rows.result(name, x)
-      allowed = self.case.tolerance * checks.tolerance(x, b.dtype, terms, 1)
+      allowed = self.case.tolerance * checks.tolerance(
+          x, b.dtype, terms, 1, self.case.accumulator
+      )
       expected.append(checks.Near(x, b.dtype, allowed))
     return expected
 

@@ -14,6 +14,7 @@ import jax
 
 from jax_ffi_ops.kit.testing import choices
 from jax_ffi_ops.kit.testing import right_calls
+from jax_ffi_ops.kit.testing import special_calls
 from jax_ffi_ops.kit.testing import wrong_calls
 from jax_ffi_ops.kit.testing.base import Base
 from jax_ffi_ops.kit.testing.contract import Target
@@ -59,6 +60,17 @@ class HandlerTest(Base):
           self.definition = Definition(case)
           for target in targets(case):
             call = right_calls.some_rows(target, self.definition)
+            self._check_right(target, call)
+
+  def test_handler_of_special_values(self):
+    """NaN, infinities, huge and subnormal numbers, with any attributes."""
+    for case in choices.dtypes(self.case):
+      for limited in choices.at_limits(case):
+        self.definition = Definition(limited)
+        for target in targets(limited):
+          if self.definition.author(target) is None:
+            continue  # Only NumPy's arithmetic does as written.
+          for call in special_calls.special(target, self.definition):
             self._check_right(target, call)
 
   def test_handler_of_empty_cores(self):

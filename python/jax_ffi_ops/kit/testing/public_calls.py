@@ -25,7 +25,7 @@ class PublicCallTest(Base):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
 
-  def _check(self, error, names, shown, operands, attributes=None):
+  def _check_call(self, error, names, shown, operands, attributes=None):
     """Expects an error that has one of the names, and shows the value."""
     slots = list(operands)
     for i, x in enumerate(self.case.slots):
@@ -55,18 +55,18 @@ class PublicCallTest(Base):
       for dtype in _DTYPES:
         if jnp.dtype(dtype) not in allowed:
           array = jnp.ones(x.core, dtype)
-          self._check(TypeError, [name], dtype, self._with(i, array))
+          self._check_call(TypeError, [name], dtype, self._with(i, array))
       for dtype in _FOREIGN_DTYPES:
         array = np.zeros(x.core, dtype)
-        self._check(TypeError, [name], array.dtype, self._with(i, array))
-      self._check(TypeError, [name], "key<", self._with(i, jax.random.key(0)))
+        self._check_call(TypeError, [name], array.dtype, self._with(i, array))
+      self._check_call(TypeError, [name], "key<", self._with(i, jax.random.key(0)))
 
   def test_refuses_what_is_no_array(self):
     for i, name in enumerate(self.case.op.operands):
       for value in _NO_ARRAYS:
-        self._check(TypeError, [name], repr(value), self._with(i, value))
+        self._check_call(TypeError, [name], repr(value), self._with(i, value))
       if i not in self.case.declared.signature.optional:
-        self._check(TypeError, [name], None, self._with(i, None))
+        self._check_call(TypeError, [name], None, self._with(i, None))
 
   def test_refuses_shapes(self):
     op = self.case.op
@@ -75,7 +75,7 @@ class PublicCallTest(Base):
       if not core:
         continue
       for shape in {x.core[1:], ()} - {x.core}:
-        self._check(ValueError, [name], "", self._with(i, np.ones(shape, x.dtype)))
+        self._check_call(ValueError, [name], "", self._with(i, np.ones(shape, x.dtype)))
       for axis, dim in enumerate(core):
         alike = [n for n, c in zip(op.operands, op.signature.operands) if dim in c]
         if len(alike) == 1:
@@ -83,11 +83,11 @@ class PublicCallTest(Base):
         for size in (0, 1, x.core[axis] + 1):
           shape = (*x.core[:axis], size, *x.core[axis + 1 :])
           wrong = self._with(i, np.ones(shape, x.dtype))
-          self._check(ValueError, alike, size, wrong)
+          self._check_call(ValueError, alike, size, wrong)
       if name in op.parameters:
         for loops in ((1,), (2,)):
           wrong = np.ones((*loops, *x.core), x.dtype)
-          self._check(ValueError, [name], wrong.shape, self._with(i, wrong))
+          self._check_call(ValueError, [name], wrong.shape, self._with(i, wrong))
 
   def test_refuses_traced_operands(self):
     """Under jit and vmap, too."""
@@ -96,7 +96,7 @@ class PublicCallTest(Base):
       return
 
     def traced(x):
-      self._check(TypeError, [name], "bool", self._with(0, x))
+      self._check_call(TypeError, [name], "bool", self._with(0, x))
       return x
 
     array = np.ones((2, *x.core), bool)
@@ -109,16 +109,16 @@ class PublicCallTest(Base):
       if isinstance(attribute.type, list) or np.dtype(attribute.type).kind in "bUO":
         continue
       for value in (*_NO_NUMBERS, True, np.bool_(True)):
-        self._check(TypeError, [name], repr(value), operands, {name: value})
+        self._check_call(TypeError, [name], repr(value), operands, {name: value})
       if attribute.minimum is not None:
         values = [attribute.minimum - 1, np.int8(attribute.minimum - 3)]
         if np.dtype(attribute.type).kind == "f":
           values += [float("-inf"), float("nan"), np.float32("nan")]
         for value in values:
-          self._check(ValueError, [name], value, operands, {name: value})
+          self._check_call(ValueError, [name], value, operands, {name: value})
 
       def traced(value):
-        self._check(TypeError, [name], "Trace", operands, {name: value})  # pylint: disable=cell-var-from-loop
+        self._check_call(TypeError, [name], "Trace", operands, {name: value})  # pylint: disable=cell-var-from-loop
         return value
 
       jax.jit(traced)(1.0)

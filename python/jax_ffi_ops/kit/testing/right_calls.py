@@ -142,6 +142,13 @@ def some_rows(target: Target, definition: Definition) -> Right:
   return call(target, definition, loops, 0, len(_trailing(target)))
 
 
+def with_rows(target: Target, definition: Definition, count: int) -> Right:
+  """Returns a call in which all operands have so many rows."""
+  trailing = _trailing(target)
+  loops = _all_have(target, (count,), trailing)
+  return call(target, definition, loops, 0, len(trailing))
+
+
 def many(case: Case) -> int:
   """Returns how many rows make several ranges."""
   row = max(

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether operands of a direct call agree, as docs/contract.md wants it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops.kit.calls import Call
+from jax_ffi_ops.kit.dtypes import is_allowed
+from jax_ffi_ops.kit.dtypes import unserved_weight
+from jax_ffi_ops.kit.testing.frames import Buffer
+
+
+class WrongOperandsError(ValueError):
+  """Operands that the contract does not allow."""
+
+
+def check(
+    target: Any, call: Call, operands: Mapping[str, Buffer], batch_rank: int
+) -> None:
+  """Raises WrongOperandsError unless a target can be called with operands."""
+  if tuple(operands) != target.operands:
+    raise WrongOperandsError("count")
+  _check_dtypes(target, operands)
+  shared = {
+      name
+      for name in target.shareable
+      if target.is_backward
+      and name in operands
+      and _rank(call, operands, name) == batch_rank < _most(call, operands)
+  }
+  full = _loops(call, operands, shared)
+  if not 0 <= batch_rank <= len(full):
+    raise WrongOperandsError("batch_rank")
+  for name in shared:
+    own = operands[name].shape[:batch_rank]
+    if any(n not in (1, size) for n, size in zip(own, full)):
+      raise WrongOperandsError("shared")
+
+
+def _rank(call, operands, name):
+  return len(operands[name].shape) - len(call.op.axes[name][0])
+
+
+def _most(call, operands):
+  return max(_rank(call, operands, name) for name in operands)
+
+
+def _loops(call, operands, shared):
+  """Returns the leading loops in full, after checks of all dimensions."""
+  loops, sizes = {"leading": [], "trailing": []}, {}
+  for name, b in operands.items():
+    core, starred = call.op.axes[name]
+    rank = _rank(call, operands, name)
+    has_loops = rank > 0 and name not in shared
+    trailing = call.trailing_rank if starred and has_loops else 0
+    leading = rank - trailing
+    if min(leading, trailing) < 0:
+      raise WrongOperandsError("rank")
+    if has_loops:
+      loops["leading"].append(b.shape[:leading])
+      loops["trailing"].append(b.shape[len(b.shape) - trailing :])
+    for d, size in zip(core, b.shape[leading:]):
+      if sizes.setdefault(d, size) != size:
+        raise WrongOperandsError("core")
+  for kind, shapes in loops.items():
+    try:
+      full = np.broadcast_shapes(*shapes)
+    except ValueError as error:
+      raise WrongOperandsError(kind) from error
+    if any(shape and len(shape) != len(full) for shape in shapes):
+      raise WrongOperandsError(kind)
+  return np.broadcast_shapes(*loops["leading"])
+
+
+def _check_dtypes(target, operands):
+  op = target.call.op
+  dtypes = {n: jnp.dtype(b.dtype) for n, b in operands.items()}
+  for name, allowed in zip(op.operands, op.dtypes):
+    if name in dtypes and not is_allowed(dtypes[name], allowed):
+      raise WrongOperandsError("dtype")
+  every = {**target.dtypes, **dtypes}
+  if unserved_weight(op.weights, every) is not None:
+    raise WrongOperandsError("dtype")
+  if target.is_backward:
+    for name, dtype in target.result_dtypes(every).items():
+      if any(dtypes.get(n, dtype) != dtype for n in (name, "d" + name)):
+        raise WrongOperandsError("dtype")
+
+
+def same(first, second):
+  """Returns whether attributes have the same values of the same types."""
+  return first.keys() == second.keys() and all(
+      type(value) is type(second[name])
+      and np.asarray(value).dtype == np.asarray(second[name]).dtype
+      and np.array_equal(value, second[name])
+      for name, value in first.items()
+  )
