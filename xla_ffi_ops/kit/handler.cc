@@ -2,6 +2,7 @@
 #include "xla_ffi_ops/kit/handler.h"
 
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <variant>
@@ -13,6 +14,38 @@ namespace {
 bool AsksForMetadata(const XLA_FFI_CallFrame& frame) {
   const XLA_FFI_Extension_Base* extension = frame.extension_start;
   return extension != nullptr && extension->type == XLA_FFI_Extension_Metadata;
+}
+
+// The name of the attribute that is the `index`-th of what is decoded, from 0;
+// nothing if that is none.
+std::string AttributeName(const std::string& binding, size_t index) {
+  int depth = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < binding.size(); ++i) {
+    if (binding[i] == '(' || binding[i] == '<') ++depth;
+    if (binding[i] == ')' || binding[i] == '>') --depth;
+    if (depth > 0 || binding[i] != '.' || count++ != index) continue;
+    if (binding.compare(i, 5, ".Attr") != 0) return "";
+    const size_t begin = binding.find('"', i) + 1;
+    return binding.substr(begin, binding.find('"', begin) - begin);
+  }
+  return "";
+}
+
+// XLA's message says "bad operands at: 1, 2" also of attributes.
+std::string WithAttributeNames(std::string message, const char* binding) {
+  static constexpr char kBad[] = "bad operands at: ";
+  size_t at = message.find(kBad);
+  if (at == std::string::npos) return message;
+  at += sizeof(kBad) - 1;
+  std::string names;
+  std::istringstream numbers(message.substr(at, message.find(')', at) - at));
+  for (std::string number; std::getline(numbers, number, ',');) {
+    const std::string name = AttributeName(binding, std::stoul(number));
+    if (!name.empty()) names += (names.empty() ? "" : ", ") + name;
+  }
+  if (!names.empty()) message += "\nattributes that do not fit: " + names;
+  return message;
 }
 
 }  // namespace
@@ -35,8 +68,8 @@ HandlerResult Named(const char* op, HandlerResult result) {
   return named;
 }
 
-XLA_FFI_Error* Call(const char* op, const ffi::Ffi& handler,
-                    XLA_FFI_CallFrame* frame) {
+XLA_FFI_Error* Call(const char* op, const char* binding,
+                    const ffi::Ffi& handler, XLA_FFI_CallFrame* frame) {
   Acquire();
   XLA_FFI_Error* const error = handler.Call(frame);
   Release();
@@ -47,7 +80,8 @@ XLA_FFI_Error* Call(const char* op, const ffi::Ffi& handler,
   if (message.compare(0, prefix.size(), prefix) == 0) return error;
   ffi::internal::DestroyError(api, error);
   return ffi::internal::CreateError(
-      api, ffi::Error::InvalidArgument(prefix + message));
+      api, ffi::Error::InvalidArgument(prefix +
+                                       WithAttributeNames(message, binding)));
 }
 
 }  // namespace xla_ffi_ops::internal

@@ -24,8 +24,9 @@ HandlerResult Named(const char* op, HandlerResult result);
 
 // Calls `handler`, and names the errors that XLA's headers find before they get
 // to the function: a wrong number of operands, an attribute of a wrong type.
-XLA_FFI_Error* Call(const char* op, const ffi::Ffi& handler,
-                    XLA_FFI_CallFrame* frame);
+// `binding` is the text of what the handler decodes.
+XLA_FFI_Error* Call(const char* op, const char* binding,
+                    const ffi::Ffi& handler, XLA_FFI_CallFrame* frame);
 
 }  // namespace internal
 }  // namespace xla_ffi_ops
@@ -78,7 +79,8 @@ XLA_FFI_Error* Call(const char* op, const ffi::Ffi& handler,
                 },                                                          \
                 traits)                                                     \
             .release();                                                     \
-    return ::xla_ffi_ops::internal::Call(op, *handler, frame);              \
+    return ::xla_ffi_ops::internal::Call(op, ".Ctx" #__VA_ARGS__, *handler, \
+                                         frame);                            \
   }
 
 namespace xla::ffi {

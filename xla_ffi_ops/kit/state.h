@@ -88,7 +88,8 @@ StateOr<T> MakeState(const char* op, Fn&& fn) {
               });                                                    \
             })                                                       \
             .release();                                              \
-    return ::xla_ffi_ops::internal::Call(op, *handler, frame);       \
+    return ::xla_ffi_ops::internal::Call(op, #__VA_ARGS__, *handler, \
+                                         frame);                     \
   }
 
 #endif  // XLA_FFI_OPS_KIT_STATE_H_
