@@ -59,8 +59,6 @@ class DemoTest(parameterized.TestCase):
           {
               "xla_ffi_ops_rms_norm_fwd",
               "xla_ffi_ops_rms_norm_bwd",
-              "xla_ffi_ops_rms_norm_unscaled_fwd",
-              "xla_ffi_ops_rms_norm_unscaled_bwd",
           },
       )
       self.assertEqual(plain.split(), ["none"])

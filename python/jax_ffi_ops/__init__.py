@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 from jax_ffi_ops import kit as kit
 
 if TYPE_CHECKING:  # What type checkers see; see __getattr__ for the rest.
+  from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm
+  from jax_ffi_ops.ops.layer_norm import layer_norm as layer_norm
   from jax_ffi_ops.ops.rms_norm import rms_norm as rms_norm
+  from jax_ffi_ops.ops.softmax import softmax as softmax
 
 
 def load() -> None:

@@ -22,7 +22,7 @@ def _eps(*values):
       .lower(_X)
       .as_text()
   )
-  return [part.split("}")[0] for part in text.split("eps = ")[1:]]
+  return [part.split(",")[0] for part in text.split("eps = ")[1:]]
 
 
 class KitAttributesTest(parameterized.TestCase):

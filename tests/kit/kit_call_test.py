@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """kit.call: handlers that are no generalized ufuncs."""
 
+import functools
 import pathlib
 
 from absl.testing import absltest
@@ -16,11 +17,11 @@ from jax_ffi_ops import kit
 _LIBRARY = kit.Library(
     pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
 )
-_TARGET = "xla_ffi_ops_rms_norm_unscaled_fwd"
+_TARGET = "xla_ffi_ops_rms_norm_fwd"
 
 
-def _results(x, *, eps):
-  del eps
+def _results(x, *, eps, present):
+  del eps, present
   return (
       jax.ShapeDtypeStruct(x.shape, x.dtype),
       jax.ShapeDtypeStruct(x.shape[:-1], np.float32),
@@ -28,13 +29,17 @@ def _results(x, *, eps):
 
 
 def _call(**kwargs):
-  return kit.call(
+  function = kit.call(
       _TARGET,
       library=_LIBRARY,
       results=_results,
-      attributes={"eps": kit.Attribute(np.float64, minimum=0)},
+      attributes={
+          "eps": kit.Attribute(np.float64, minimum=0),
+          "present": np.int64,
+      },
       **kwargs,
   )
+  return functools.partial(function, present=1)  # x, and no scale.
 
 
 class KitCallTest(parameterized.TestCase):
@@ -66,7 +71,7 @@ class KitCallTest(parameterized.TestCase):
       jax.jit(lambda x, eps: _call()(x, eps=eps))(self.x, 0.5)
 
   def test_names_of_attributes(self):
-    with self.assertRaisesRegex(TypeError, r"expected .*\['eps'\], got \[\]"):
+    with self.assertRaisesRegex(TypeError, r"expected .*\['eps', 'present'\], got"):
       _call()(self.x)
 
   def test_zeros_of_both_signs_are_not_mixed_up(self):

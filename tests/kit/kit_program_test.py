@@ -117,7 +117,7 @@ class KitProgramTest(parameterized.TestCase):
   def test_jaxpr_is_for_people(self):
     self.assertRegex(
         str(jax.make_jaxpr(rms_norm)(*self.args)),
-        r"c:f32\[8,6,16\] \S+ = rms_norm\[eps=1e-06\] a b",
+        r"c:f32\[8,6,16\] \S+ = rms_norm\[eps=1e-06 present=3\] a b",
     )
 
   def test_threads(self):

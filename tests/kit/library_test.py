@@ -23,8 +23,6 @@ _PATH = pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
 _TARGETS = (
     "xla_ffi_ops_rms_norm_fwd",
     "xla_ffi_ops_rms_norm_bwd",
-    "xla_ffi_ops_rms_norm_unscaled_fwd",
-    "xla_ffi_ops_rms_norm_unscaled_bwd",
 )
 # JAX's names of those that the library has handlers for.
 _PLATFORMS = [

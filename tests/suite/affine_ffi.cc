@@ -15,14 +15,14 @@ using Buffer = ffi::AnyBuffer;
 using Result = ffi::Result<ffi::AnyBuffer>;
 
 // What `present` says that a call has.
-struct Call {
+struct Given {
   Checks checks;
   bool has_w = false;
   std::vector<Buffer> args;
   std::vector<Result> rets;
   Dim n = kUnknownDim;
 
-  Call(int64_t present, size_t more, size_t results, ffi::RemainingArgs given,
+  Given(int64_t present, size_t more, size_t results, ffi::RemainingArgs given,
        ffi::RemainingRets taken)
       : has_w(present & 2) {
     if ((present & ~int64_t{2}) != 5) {
@@ -52,7 +52,7 @@ struct Call {
 
 HandlerResult Forward(CpuContext, int64_t present, ffi::RemainingArgs args,
                ffi::RemainingRets rets) {
-  Call call(present, 0, 1, args, rets);
+  Given call(present, 0, 1, args, rets);
   if (!call.checks.ok()) return call.checks.error();
   const char* const names[] = {"x", call.has_w ? "w" : "b", "b"};
   for (size_t i = 0; i < call.args.size(); ++i) {
@@ -78,7 +78,7 @@ HandlerResult Forward(CpuContext, int64_t present, ffi::RemainingArgs args,
 
 HandlerResult Backward(CpuContext, int64_t batch_rank, int64_t present,
                 ffi::RemainingArgs args, ffi::RemainingRets rets) {
-  Call call(present, 1, 2 + (present >> 1 & 1), args, rets);
+  Given call(present, 1, 2 + (present >> 1 & 1), args, rets);
   Checks& checks = call.checks;
   if (!checks.ok()) return checks.error();
   const Buffer& dy = call.args.back();

@@ -102,9 +102,10 @@ class Call:
     """Returns all results, as the reference has them."""
     op = self.op
     if op.reference is None:
+      platforms = " and ".join(sorted(op.forward_platforms))
       raise NotImplementedError(
           f"{op.name} has no reference in jax.numpy: there are no derivatives"
-          f" of it, and it runs only on {' and '.join(sorted(op.forward_platforms))}."
+          f" of it, and it runs only on {platforms}."
       )
     expected = self.results(operands)
     results = self.map(op.reference, dict(zip(op.operands, operands)))

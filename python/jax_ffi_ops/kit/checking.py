@@ -71,7 +71,8 @@ class _Check:
 
   def run(self) -> None:
     op = self._op
-    if not (op.reference or op.results or op.jvp or op.backward or op.transpose):
+    functions = (op.reference, op.results, op.jvp, op.transpose, op.backward)
+    if not any(functions):
       return
     # Without it there are no dtypes of 64 bits.
     wide = any(dtype.itemsize > 4 for dtype in self._dtypes.values())
@@ -145,8 +146,8 @@ class _Check:
     if [x[:compared] for x in got] != [x[:compared] for x in wanted]:
       of = dtypes.describe((x.shape, x.dtype) for x in arrays.values())
       raise TypeError(
-          f"{self._op.name}: {what} returns {dtypes.describe(got)}, but declared"
-          f" is {dtypes.describe(wanted)}, of {of}."
+          f"{self._op.name}: {what} returns {dtypes.describe(got)}, but"
+          f" declared is {dtypes.describe(wanted)}, of {of}."
       )
 
 

@@ -20,7 +20,7 @@ def backward_choice(platform: str, backward: BackwardCall) -> str | None:
   """As `forward_choice`, for its backward call: they decide alike."""
   call = backward.call
   dtypes = {name: dtype for name, (_, dtype) in backward.gradients.items()}
-  dtypes |= {n: x.dtype for n, x in backward.arrays.items() if n in call.op.operands}
+  dtypes |= {name: x.dtype for name, x in backward.arrays.items()}
   return _choice(platform, call, backward.dims, dtypes)
 
 

@@ -33,7 +33,11 @@ def is_allowed(dtype: Any, allowed: Collection[np.dtype] | None) -> bool:
 def _of_weights(weights, dtypes):
   """Yields the names and dtypes of weights that are there, and that of x."""
   for owner in dict.fromkeys(weights.values()):
-    own = {w: dtypes[w] for w, x in weights.items() if x == owner and w in dtypes}
+    own = {
+        name: dtypes[name]
+        for name, x in weights.items()
+        if x == owner and name in dtypes
+    }
     if own:
       yield own, dtypes[owner]
 

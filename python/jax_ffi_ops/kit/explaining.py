@@ -15,7 +15,8 @@ _PLATFORMS = ("cpu", "cuda")
 def explain(function: Any, *operands: Any, **attributes: Any) -> str:
   """Returns what a call of an op runs on each platform, and why.
 
-  On several devices it is the shapes of one device's parts that count.
+  On several devices it is the shapes of one device's parts that count. What has
+  no handler for the backward pass says by which rule it is computed.
 
   Args:
     function: an op, or a function that is marked by `kit.public`.
@@ -48,22 +49,20 @@ def explain(function: Any, *operands: Any, **attributes: Any) -> str:
 def _lines(op, equation):
   call = Call.of(op, equation.params)
   avals = [x.aval for x in equation.invars]
+  rules = [n for n in ("transpose", "backward", "jvp") if getattr(op, n)]
+  fallbacks = {"forward": "reference", "backward": (*rules, "reference")[0]}
+  handlers = {
+      "forward": (op.forward_target, op.forward_platforms),
+      "backward": (op.backward_target, op.backward_platforms),
+  }
   for platform in _PLATFORMS:
     declined = choice.forward_choice(platform, call, avals)
     parts = []
-    for what, target, platforms in (
-        ("forward", op.forward_target, op.forward_platforms),
-        ("backward", op.backward_target, op.backward_platforms),
-    ):
-      if op.transpose is not None and what == "backward":
-        parts.append("backward: `transpose`")
-      elif platform not in platforms:
-        parts.append(
-            f"{what}: reference (there is no handler {target} for it)"
-        )
-      elif declined is not None:
-        parts.append(f"{what}: reference ({declined})")
-      else:
-        parts.append(f"{what}: handler {target}")
+    for what, (target, platforms) in handlers.items():
+      reason = declined
+      if platform not in platforms:
+        reason = f"there is no handler {target} for it"
+      runs = f"{fallbacks[what]} ({reason})" if reason else f"handler {target}"
+      parts.append(f"{what}: {runs}")
     yield f"{op.name} on {platform}: {'; '.join(parts)}"
   yield f"{op.name} elsewhere: reference (there are no handlers)"

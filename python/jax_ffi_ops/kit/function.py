@@ -95,7 +95,7 @@ class Op:
     return arrays, params
 
   def _present(self, operands):
-    """Returns the declaration of the operands that are given, and their bits."""
+    """Returns the declaration of the given operands, and their bits."""
     op = self.declaration
     optional = op.signature.optional
     missing = range(len(operands), len(op.operands))
@@ -108,7 +108,9 @@ class Op:
     present = 0
     for i, x in enumerate(operands):
       if x is None and i not in optional:
-        raise TypeError(f"{op.name}: {op.operands[i]} must be an array, got None.")
+        raise TypeError(
+            f"{op.name}: {op.operands[i]} must be an array, got None."
+        )
       present |= (x is not None) << i
     return op.given(present), present
 

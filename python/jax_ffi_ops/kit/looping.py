@@ -39,7 +39,9 @@ def _map_over(function: _Function, loops: Sequence[Shape], axis: int):
     # A dimension of 1 that is broadcast is dropped: vmap then copies nothing.
     return jax.vmap(inner, axes, axis)(
         *(
-            operand if own is not None or not dims else jnp.squeeze(operand, axis)
+            operand
+            if own is not None or not dims
+            else jnp.squeeze(operand, axis)
             for operand, own, dims in zip(operands, axes, loops, strict=True)
         )
     )

@@ -15,17 +15,15 @@ operands, so derivatives of any order that go through the operands alone are
 complete.
 """
 
-from collections.abc import Callable
 import functools
 
 import jax
-from jax.extend import core as jex_core
 from jax.interpreters import ad
 from jax.interpreters import batching
-from jax.interpreters import xla
 import jax.numpy as jnp
 
 from jax_ffi_ops.kit import backward as backwards
+from jax_ffi_ops.kit import binding
 from jax_ffi_ops.kit import derivatives
 from jax_ffi_ops.kit import layout as layouts
 from jax_ffi_ops.kit import looping
@@ -44,9 +42,9 @@ class Primitives:
 
   def __init__(self, op: Declaration):
     self.op = op
-    self.forward_p = _primitive(op.name, self._forward_avals)
-    self._tangent_p = _primitive(op.name + "_tangent", self._tangent_avals)
-    self._backward_p = _primitive(op.name + "_bwd", self._backward_avals)
+    self.forward_p = binding.primitive(op.name, self._forward_avals)
+    self._tangent_p = binding.primitive(op.name + "_tangent", self._tangent_avals)
+    self._backward_p = binding.primitive(op.name + "_bwd", self._backward_avals)
 
     ad.primitive_jvps[self.forward_p] = self._forward_jvp
     ad.primitive_jvps[self._tangent_p] = self._tangent_jvp
@@ -94,13 +92,13 @@ class Primitives:
 
   def forward(self, *operands: jax.Array, **params) -> list[jax.Array]:
     """Returns all results, the residuals too."""
-    return _bind(self.forward_p, operands, params)
+    return binding.bind(self.forward_p, operands, params)
 
   def _forward_layout(self, operands, **params):
     return layouts.forward_layout(self._call(params), operands)
 
   def _forward_avals(self, *operands, **params):
-    return _avals(
+    return binding.avals(
         self._call(params).results(operands),
         operands,
         lambda: self._forward_layout(operands, **params),
@@ -122,7 +120,9 @@ class Primitives:
       else:
         # Where operands are dropped, tangents say what shape these have.
         active = active if op.keeps_operands else moving
-        computed = self._bind_tangent(operands, results, tangents, active, params)
+        computed = self._bind_tangent(
+            operands, results, tangents, active, params
+        )
       for index, output in zip(indices, computed, strict=True):
         outputs[index] = output
     return results, [
@@ -138,10 +138,10 @@ class Primitives:
         ad.instantiate_zeros(t) for t, a in zip(tangents, active) if a
     ]
     kept = [arrays[name] for name in _kept_for_jvp(op, active)]
-    return _bind(self._tangent_p, [*kept, *chosen], params)
+    return binding.bind(self._tangent_p, [*kept, *chosen], params)
 
   def _forward_transpose(self, cotangents, *operands, **params):
-    avals = [_aval(x) for x in operands]
+    avals = [binding.aval(x) for x in operands]
     gradients = self._gradients(params, avals, {}, cotangents)
     return [
         g if ad.is_undefined_primal(x) else None
@@ -151,7 +151,7 @@ class Primitives:
   def _forward_batch(self, operands, axes, **params):
     call = self._call(params)
     op = call.op
-    avals = [_without(x, axis) for x, axis in zip(operands, axes)]
+    avals = [binding.without(x, axis) for x, axis in zip(operands, axes)]
     dims = call.dimensions(dict(zip(op.operands, avals)))
     starred = [op.axes[name][1] for name in op.operands]
     # What is last in all operands stays there, and nothing is transposed.
@@ -183,7 +183,7 @@ class Primitives:
         zip(_kept_for_jvp(op, active), operands[:first], strict=True)
     )
     primals = [
-        kept[name] if name in kept else _aval(tangents[name])
+        kept[name] if name in kept else binding.aval(tangents[name])
         for name in op.operands
     ]
     return primals, kept, tangents
@@ -197,7 +197,7 @@ class Primitives:
     primals, _, _ = self._split(operands, active, params)
     call = self._call(params)
     results = call.results(primals)
-    return _avals(
+    return binding.avals(
         [results[index] for index in call.differentiable_results(primals)],
         operands,
         lambda: self._tangent_layout(operands, active=active, **params),
@@ -208,13 +208,13 @@ class Primitives:
     return derivatives.jvp(self._call(params), *split, by_reference)
 
   def _tangent_jvp(self, operands, tangents, **params):
-    results = _bind(self._tangent_p, operands, params)
+    results = binding.bind(self._tangent_p, operands, params)
     rule = self.op.jvp
     by_reference = rule is not None and self.op.hidden.intersection(rule.names)
     function = functools.partial(
         self._jvp, by_reference=bool(by_reference), **params
     )
-    return results, _tangents(function, operands, tangents)
+    return results, binding.tangents(function, operands, tangents)
 
   def _tangent_batch(self, operands, axes, **params):
     function = functools.partial(self._jvp, **params)
@@ -237,13 +237,13 @@ class Primitives:
 
     def backward(*arrays, batch_rank, info):
       own = dict(params, batch_rank=batch_rank, info=info)
-      return _bind(self._backward_p, arrays, own)
+      return binding.bind(self._backward_p, arrays, own)
 
     call = self._call(params)
     cotangents = [ad.instantiate_zeros(c) for c in cotangents]
     found = backwards.vjp(call, backward, operands, kept, cotangents)
     return [
-        sharding.like(found[name], _aval(x)) if name in found else None
+        sharding.like(found[name], binding.aval(x)) if name in found else None
         for name, x in zip(call.op.operands, operands)
     ]
 
@@ -255,7 +255,7 @@ class Primitives:
 
   def _backward_avals(self, *operands, **params):
     backward = self._backward_call(operands, **params)
-    return _avals(
+    return binding.avals(
         list(backward.gradients.values()),
         operands,
         lambda: layouts.backward_layout(backward),
@@ -268,16 +268,16 @@ class Primitives:
     )
 
   def _backward_jvp(self, operands, tangents, **params):
-    results = _bind(self._backward_p, operands, params)
+    results = binding.bind(self._backward_p, operands, params)
     function = functools.partial(self._backward_function, higher=True, **params)
-    return results, _tangents(function, operands, tangents)
+    return results, binding.tangents(function, operands, tangents)
 
   def _backward_batch(self, operands, axes, *, batch_rank, **params):
     batched = [
         jnp.expand_dims(x, 0) if axis is None else jnp.moveaxis(x, axis, 0)
         for x, axis in zip(operands, axes)
     ]
-    results = _bind(
+    results = binding.bind(
         self._backward_p, batched, dict(params, batch_rank=batch_rank + 1)
     )
     return results, [0] * len(results)
@@ -292,56 +292,3 @@ def _kept_for_jvp(op, active):
   }
   operands = [name for name in op.operands if name not in dropped]
   return [*operands, *(n for n in op.kept_for_jvp if n not in op.operands)]
-
-
-def _aval(x):
-  """Returns the type of an array, of a type, or of what a rule is to find."""
-  if isinstance(x, jax.core.ShapedArray):
-    return x
-  return x.aval if ad.is_undefined_primal(x) else jax.typeof(x)
-
-
-def _without(x, axis):
-  shape = x.shape if axis is None else (*x.shape[:axis], *x.shape[axis + 1 :])
-  return jax.ShapeDtypeStruct(shape, x.dtype)
-
-
-def _primitive(name, avals):
-  primitive = jex_core.Primitive(name)
-  primitive.multiple_results = True
-  primitive.def_impl(functools.partial(xla.apply_primitive, primitive))
-  primitive.def_abstract_eval(avals)
-  return primitive
-
-
-def _bind(primitive, operands, params):
-  return primitive.bind(*sharding.vary_alike(operands), **params)
-
-
-def _avals(results, operands, layout: Callable[[], layouts.Layout]):
-  """Returns the types of results; all operands vary over the same axes."""
-  mesh = sharding.explicit_mesh(operands)
-  if mesh is None:
-    mesh = operands[0].sharding.mesh
-    specs = [
-        jax.sharding.PartitionSpec(*(None,) * len(parts.shape))
-        for parts, _ in results
-    ]
-  else:
-    layout = layout()
-    split = sharding.explicit_split(layout, operands)
-    specs = [layouts.spec(axes, split) for axes in layout.results]
-  return [
-      operands[0].update(
-          shape=parts.shape,
-          dtype=jnp.dtype(dtype),
-          weak_type=False,
-          sharding=jax.sharding.NamedSharding(mesh, spec),
-      )
-      for (parts, dtype), spec in zip(results, specs, strict=True)
-  ]
-
-
-def _tangents(function: Callable, operands, tangents):
-  tangents = [ad.instantiate_zeros(t) for t in tangents]
-  return list(jax.jvp(function, list(operands), tangents)[1])

@@ -10,6 +10,33 @@ import numpy as np
 from jax_ffi_ops import kit
 
 
+def _reference(x, scale, *, eps):
+  wide = x.astype(kit.accumulator(x.dtype))
+  rstd = 1 / jnp.sqrt(jnp.mean(wide * wide) + eps.astype(wide.dtype))
+  y = wide * rstd
+  if scale is not None:
+    y = y * scale
+  return y.astype(x.dtype), rstd
+
+
+_rms_norm = kit.op(
+    "rms_norm",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("librms_norm_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(d),(d)?->(d),()",
+    residuals=("rstd",),
+    attributes={"eps": kit.Attribute(np.float64, minimum=0)},
+    reference=_reference,
+    dtypes=kit.FLOATING,
+    parameters=("scale",),
+    weights={"scale": "x"},
+    row_sums=("scale",),
+)
+
+
+@kit.public(_rms_norm)
 def rms_norm(
     x: jax.Array, scale: jax.Array | None = None, *, eps: float = 1e-6
 ) -> jax.Array:
@@ -36,38 +63,4 @@ def rms_norm(
     ValueError: `x` is a scalar, `scale` has the wrong shape, or `eps` is
       negative or NaN.
   """
-  if scale is None:
-    return _unscaled(x, eps=eps)
-  return _scaled(x, scale, eps=eps)
-
-
-def _reference(x, scale=1.0, *, eps):
-  wide = x.astype(kit.accumulator(x.dtype))
-  rstd = 1 / jnp.sqrt(jnp.mean(wide * wide) + eps.astype(wide.dtype))
-  return (wide * rstd * scale).astype(x.dtype), rstd
-
-
-_COMMON = dict(
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("librms_norm_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
-    residuals=("rstd",),
-    attributes={"eps": kit.Attribute(np.float64, minimum=0)},
-    reference=_reference,
-    dtypes=kit.FLOATING,
-)
-_scaled = kit.op(
-    "rms_norm",
-    signature="(d),(d)->(d),()",
-    parameters=("scale",),
-    weights={"scale": "x"},
-    row_sums=("scale",),
-    **_COMMON,
-)
-_unscaled = kit.op(
-    "rms_norm_unscaled",
-    signature="(d)->(d),()",
-    **(_COMMON | {"reference": lambda x, *, eps: _reference(x, 1.0, eps=eps)}),
-)
-rms_norm.ops = (_scaled, _unscaled)
+  return _rms_norm(x, scale, eps=eps)

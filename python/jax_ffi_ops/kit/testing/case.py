@@ -90,9 +90,9 @@ class Case:
     """Calls the op with the operands that are there; returns a tuple."""
     attributes = dict(self.attributes)
     if self.trailing:
-      attributes["axis"] = -1 - self._behind(
-          max(jnp.ndim(x) - len(o.core) for x, o in zip(operands, self.operands))
-      )
+      ranks = (len(x.core) for x in self.operands)
+      loops = max(jnp.ndim(x) - rank for x, rank in zip(operands, ranks))
+      attributes["axis"] = -1 - self._behind(loops)
     given = iter(operands)
     slots = [None if x is None else next(given) for x in self.slots]
     return oracle.as_tuple(self.function(*slots, **attributes))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A residual connection and root mean square normalization in one pass."""
+
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+
+
+def _rstd(wide, eps):
+  return 1 / jnp.sqrt(jnp.mean(wide * wide) + eps.astype(wide.dtype))
+
+
+def _reference(x, residual, scale, *, eps):
+  accumulator = kit.accumulator(x.dtype)
+  # Rounded, as it is what callers get and what is normalized.
+  total = (x.astype(accumulator) + residual.astype(accumulator)).astype(x.dtype)
+  wide = total.astype(accumulator)
+  rstd = _rstd(wide, eps)
+  y = wide * rstd
+  if scale is not None:
+    y = y * scale
+  return y.astype(x.dtype), total, rstd
+
+
+# pylint: disable-next=redefined-builtin
+def _backward(scale, sum, rstd, dy, dsum, *, eps):
+  del rstd  # A function of the sum, with derivatives of its own.
+  wide = sum.astype(kit.accumulator(sum.dtype))
+  rstd = _rstd(wide, eps)
+  unit = wide * rstd
+  dunit = dy.astype(wide.dtype)
+  dscale = None
+  if scale is not None:
+    dscale = dunit * unit
+    dunit = dunit * scale
+  dx = rstd * (dunit - unit * jnp.mean(dunit * unit)) + dsum
+  return dx, dx, dscale
+
+
+_add_rms_norm = kit.op(
+    "add_rms_norm",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("libadd_rms_norm_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(d),(d),(d)?->(d),(d),()",
+    outputs=("y", "sum"),
+    residuals=("sum", "rstd"),
+    attributes={"eps": kit.Attribute(np.float64, minimum=0)},
+    reference=_reference,
+    backward=_backward,
+    dtypes={"x": kit.FLOATING, "residual": "x", "scale": kit.FLOATING},
+    parameters=("scale",),
+    weights={"scale": "x"},
+    row_sums=("scale",),
+)
+
+
+@kit.public(_add_rms_norm)
+def add_rms_norm(
+    x: jax.Array,
+    residual: jax.Array,
+    scale: jax.Array | None = None,
+    *,
+    eps: float = 1e-6,
+) -> tuple[jax.Array, jax.Array]:
+  """Adds two arrays and divides the last axis by its root mean square.
+
+  sum = x + residual
+  y = sum / sqrt(mean(sum^2, axis=-1) + eps) * scale
+
+  The sum is rounded to its dtype, and is what both the next layer and the next
+  residual connection start from. Sums over the last axis are kept in float32,
+  for float64 in float64, and `y` is rounded once. The normalization is that of
+  Zhang and Sennrich, "Root Mean Square Layer Normalization" (arXiv:1910.07467).
+
+  Args:
+    x: array of shape [..., d] and dtype float16, bfloat16, float32 or float64.
+    residual: array of the shape and dtype of `x`.
+    scale: None, or an array of shape [d] and one of these dtypes, not
+      necessarily that of `x`.
+    eps: number, zero or positive, known when the function is traced.
+
+  Returns:
+    `y` and `sum`, arrays of the shape and dtype of `x`.
+
+  Raises:
+    TypeError: `x`, `residual` or `scale` is no array of a supported dtype, `x`
+      and `residual` have two, or `eps` is no number or a traced one.
+    ValueError: `x` is a scalar, `residual` or `scale` has the wrong shape, or
+      `eps` is negative or NaN.
+  """
+  return _add_rms_norm(x, residual, scale, eps=eps)

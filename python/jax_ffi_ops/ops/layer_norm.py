@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layer normalization."""
+
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+
+
+def _reference(x, scale, bias, *, eps):
+  wide = x.astype(kit.accumulator(x.dtype))
+  mean = jnp.mean(wide)
+  centered = wide - mean
+  rstd = 1 / jnp.sqrt(jnp.mean(centered * centered) + eps.astype(wide.dtype))
+  y = centered * rstd
+  if scale is not None:
+    y = y * scale
+  if bias is not None:
+    y = y + bias
+  return y.astype(x.dtype), mean, rstd
+
+
+_layer_norm = kit.op(
+    "layer_norm",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("liblayer_norm_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(d),(d)?,(d)?->(d),(),()",
+    residuals=("mean", "rstd"),
+    attributes={"eps": kit.Attribute(np.float64, minimum=0)},
+    reference=_reference,
+    dtypes=kit.FLOATING,
+    parameters=("scale", "bias"),
+    weights={"scale": "x", "bias": "x"},
+    row_sums=("scale", "bias"),
+)
+
+
+@kit.public(_layer_norm)
+def layer_norm(
+    x: jax.Array,
+    scale: jax.Array | None = None,
+    bias: jax.Array | None = None,
+    *,
+    eps: float = 1e-6,
+) -> jax.Array:
+  """Gives the last axis of `x` the mean 0 and the variance 1.
+
+  y = (x - mean(x)) / sqrt(var(x) + eps) * scale + bias
+
+  The mean and the variance are those of the last axis. Sums are kept in
+  float32, for float64 in float64, and the result is rounded once. From Ba,
+  Kiros and Hinton, "Layer Normalization" (arXiv:1607.06450).
+
+  Args:
+    x: array of shape [..., d] and dtype float16, bfloat16, float32 or float64.
+    scale: None, or an array of shape [d] and one of these dtypes, not
+      necessarily that of `x`.
+    bias: likewise.
+    eps: number, zero or positive, known when the function is traced.
+
+  Returns:
+    An array of the shape and dtype of `x`.
+
+  Raises:
+    TypeError: `x`, `scale` or `bias` is no array of a supported dtype, or `eps`
+      is no number or a traced one.
+    ValueError: `x` is a scalar, `scale` or `bias` has the wrong shape, or `eps`
+      is negative or NaN.
+  """
+  return _layer_norm(x, scale, bias, eps=eps)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Softmax."""
+
+import operator
+import pathlib
+
+import jax
+import jax.numpy as jnp
+
+from jax_ffi_ops import kit
+
+
+def _reference(x):
+  wide = x.astype(kit.accumulator(x.dtype))
+  return jax.nn.softmax(wide).astype(x.dtype)
+
+
+def _backward(y, dy):
+  accumulator = kit.accumulator(y.dtype)
+  y, dy = y.astype(accumulator), dy.astype(accumulator)
+  return y * (dy - jnp.sum(y * dy))
+
+
+_softmax = kit.op(
+    "softmax",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("libsoftmax_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(d)->(d)",
+    outputs=("y",),
+    residuals=("y",),
+    reference=_reference,
+    backward=_backward,
+    dtypes=kit.FLOATING,
+)
+
+
+@kit.public(_softmax)
+def softmax(x: jax.Array, *, axis: int = -1) -> jax.Array:
+  """Makes positive numbers of `x` that sum to 1 along an axis.
+
+  y = exp(x - max(x)) / sum(exp(x - max(x)))
+
+  The maximum and the sum are those of the axis. As in jax.nn.softmax, an axis
+  with a NaN or with an infinite maximum is all NaN. Sums are kept in float32,
+  for float64 in float64, and the result is rounded once.
+
+  Args:
+    x: array with one axis or more and the dtype float16, bfloat16, float32 or
+      float64.
+    axis: an integer. The last axis is the fastest: another one is moved there
+      and back.
+
+  Returns:
+    An array of the shape and dtype of `x`.
+
+  Raises:
+    TypeError: `x` is no array of a supported dtype, or `axis` is no integer.
+    ValueError: `x` has no such axis.
+  """
+  axis = operator.index(axis)
+  if axis == -1:
+    return _softmax(x)
+  return jnp.moveaxis(_softmax(jnp.moveaxis(x, axis, -1)), -1, axis)
