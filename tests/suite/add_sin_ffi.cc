@@ -29,32 +29,25 @@ HandlerResult Forward(CpuContext, Buffer a, Buffer b, Result y, Result s) {
   return ffi::Error::Success();
 }
 
-// Rows may share a, b or both; the cotangent is a sum over rows then.
-HandlerResult Backward(CpuContext, int64_t batch_rank, Buffer s, Buffer dy, Buffer ds,
-                Result da, Result db) {
+// Both gradients have all loop dimensions: what is not kept nobody shares here.
+HandlerResult Backward(CpuContext, int64_t batch_rank, Buffer s, Buffer dy,
+                       Buffer ds, Result da, Result db) {
   Checks checks;
   checks.Operand("s", s, ffi::F32, {});
   checks.Operand("dy", dy, ffi::F32, {});
   checks.Operand("ds", ds, ffi::F32, {});
+  checks.BatchRank(batch_rank);
   const RowMap s_map = checks.Map("s", s, 0);
   const RowMap dy_map = checks.Map("dy", dy, 0);
   const RowMap ds_map = checks.Map("ds", ds, 0);
-  const int64_t rank = checks.loops().size();
-  for (Result result : {da, db}) {
-    const bool shared =
-        static_cast<int64_t>(result->dimensions().size()) < rank;
-    checks.Result("da and db", *result, ffi::F32, {},
-                  shared ? batch_rank : rank);
-    if (!checks.ok()) return checks.error();
-    const int64_t group =
-        shared ? Product(checks.loops().last(rank - batch_rank)) : 1;
-    float* out = Data<float>(*result);
-    for (size_t i = 0; i < result->element_count(); ++i) out[i] = 0;
-    for (int64_t i = 0; i < Product(checks.loops()); ++i) {
-      out[i / group] +=
-          Data<float>(dy)[dy_map(i)] * std::cos(Data<float>(s)[s_map(i)]) +
-          Data<float>(ds)[ds_map(i)];
-    }
+  checks.Result("da", *da, ffi::F32, {});
+  checks.Result("db", *db, ffi::F32, {});
+  if (!checks.ok()) return checks.error();
+  for (int64_t i = 0; i < Product(checks.loops()); ++i) {
+    const float sum = Data<float>(s)[s_map(i)];
+    const float gradient = Data<float>(dy)[dy_map(i)] * std::cos(sum) +
+                           Data<float>(ds)[ds_map(i)];
+    Data<float>(*da)[i] = Data<float>(*db)[i] = gradient;
   }
   return ffi::Error::Success();
 }

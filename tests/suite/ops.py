@@ -71,6 +71,7 @@ affine = kit.op(
     library=library,
     signature="(n),(n)?,(n)->(n)",
     dtypes=("float32",),
+    row_sums=("x", "w", "b"),
     reference=lambda x, w, b: (x if w is None else x * w) + b,
 )
 

@@ -105,16 +105,14 @@ def vjp(
   named = dict(zip(op.operands, operands, strict=True))
   dims = call.dimensions(named)
   parts = dict(zip(named, dims.arrays))
-  full = {n: dims.full(x.core, op.axes[n][1]) for n, x in parts.items()}
+  full = {
+      name: dims.full(own.core, op.axes[name][1]) for name, own in parts.items()
+  }
   # Handlers sum over rows for these alone; others have loops, if only of 1.
   summed = {*op.parameters, *op.row_sums, *op.weights}
   prefixes = {
       name: _shared_prefix(own, full[name]) if name in summed else None
       for name, own in parts.items()
-  }
-  ones = {
-      name: Parts((1,) * len(x.leading), x.core, (1,) * len(x.trailing))
-      for name, x in full.items()
   }
   batch_rank = max(
       (p for p in prefixes.values() if p is not None),
@@ -123,7 +121,7 @@ def vjp(
   given = [
       _with_loops(x, parts[name], batch_rank)
       if prefixes.get(name) is not None
-      else x.reshape(ones[name].shape)
+      else jnp.reshape(x, _ones(parts[name], full[name]).shape)
       if name in parts and parts[name].rank == 0
       else x
       for name, x in kept.items()
@@ -145,13 +143,15 @@ def vjp(
   )
   results = backward(*given, *cotangents, batch_rank=batch_rank, info=info)
   gradients = {}
-  differentiable = [n for n, x in named.items() if op.is_differentiable(x.dtype)]
+  differentiable = [
+      name for name, x in named.items() if op.is_differentiable(x.dtype)
+  ]
   for name, x in zip(differentiable, results, strict=True):
     own = parts[name]
     # What the call does not sum: operands that broadcast in another way.
     if prefixes[name] is None:
-      x = _sum_to(x, own.shape if own.rank else ones[name].shape)
-      x = x.reshape(own.shape)
+      x = _sum_to(x, _ones(own, full[name]).shape)
+      x = x if own.rank else jnp.reshape(x, own.core)
     else:
       leading = own.leading or (1,) * batch_rank
       x = _sum_to(x, (*leading[:batch_rank], *own.core))
@@ -197,6 +197,13 @@ def _squeeze(x, axes):
 
 def _expand(x, axes):
   return jnp.expand_dims(x, tuple(axes)) if axes else x
+
+
+def _ones(own, full):
+  """Returns a shape with the loop dimensions of `full`; 1 where it has none."""
+  if own.rank:
+    return own
+  return Parts((1,) * len(full.leading), own.core, (1,) * len(full.trailing))
 
 
 def _sum_to(x, shape):

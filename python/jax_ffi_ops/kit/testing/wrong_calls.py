@@ -22,7 +22,7 @@ _DTYPES = (
     *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
     *("float8_e8m0fnu", "complex64", "complex128"),
 )
-_RESULT_DTYPES = (*_DTYPES[:5], "int32")
+_FEW_DTYPES = (*_DTYPES[:5], "int32")
 
 # Attributes of all types. jax.ffi takes attributes of equal value for the same,
 # whatever their type: each of these is another one.
@@ -71,7 +71,9 @@ def shapes(frame: Frame) -> Iterator[Wrong]:
 def dtypes(target: Target, frame: Frame) -> Iterator[Wrong]:
   """Yields calls with one buffer, or all weights, of another dtype."""
   for name, b in frame.buffers.items():
-    for dtype in _DTYPES if name in frame.operands else _RESULT_DTYPES:
+    # What all must not have is seen with the first.
+    is_first = name == next(iter(frame.operands))
+    for dtype in _DTYPES if is_first else _FEW_DTYPES:
       if jnp.dtype(dtype) != b.dtype:
         wrong = frame.replace(**{name: Buffer(b.shape, jnp.dtype(dtype))})
         yield Wrong(f"{name} of dtype {dtype}", wrong, _names(frame, name))
