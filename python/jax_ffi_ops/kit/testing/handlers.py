@@ -99,7 +99,9 @@ class HandlerTest(Base):
 
   def test_handler_refuses_shapes(self):
     for target in self._targets(extremes=True):
-      self._check_wrong(target, wrong_calls.shapes)
+      self._check_wrong(
+          target, lambda frame: wrong_calls.shapes(target, frame)  # pylint: disable=cell-var-from-loop
+      )
 
   def test_handler_refuses_dtypes(self):
     for target in self._targets(extremes=True):

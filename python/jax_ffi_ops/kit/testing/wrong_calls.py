@@ -60,12 +60,12 @@ def counts(frame: Frame) -> Iterator[Wrong]:
         yield Wrong(label, dataclasses.replace(frame, **{side: other}))
 
 
-def shapes(frame: Frame) -> Iterator[Wrong]:
+def shapes(target: Target, frame: Frame) -> Iterator[Wrong]:
   """Yields calls with one buffer of another shape."""
   for name, b in frame.buffers.items():
     for shape in sorted(near_shapes(b.shape)):
       wrong = frame.replace(**{name: Buffer(shape, b.dtype)})
-      yield Wrong(f"{name} of shape {shape}", wrong, _names(frame, name))
+      yield Wrong(f"{name} of shape {shape}", wrong, _names(target, frame, name))
 
 
 def dtypes(target: Target, frame: Frame) -> Iterator[Wrong]:
@@ -76,7 +76,7 @@ def dtypes(target: Target, frame: Frame) -> Iterator[Wrong]:
     for dtype in _DTYPES if is_first else _FEW_DTYPES:
       if jnp.dtype(dtype) != b.dtype:
         wrong = frame.replace(**{name: Buffer(b.shape, jnp.dtype(dtype))})
-        yield Wrong(f"{name} of dtype {dtype}", wrong, _names(frame, name))
+        yield Wrong(f"{name} of dtype {dtype}", wrong, _names(target, frame, name))
   weights = [n for n in target.call.op.weights if n in frame.operands]
   for dtype in _DTYPES[:4] if weights else ():
     changed = {
@@ -98,9 +98,10 @@ def near_shapes(shape: tuple[int, ...]) -> set[tuple[int, ...]]:
   return {x for x in found if x != shape and min(x, default=0) >= 0}
 
 
-def _names(frame, name):
-  """The first operand is right on its own, so others disagree with it."""
-  first = next(iter(frame.operands))
+def _names(target, frame, name):
+  """The first operand but weights is right alone: others disagree with it."""
+  weights = target.call.op.weights
+  first = next(n for n in frame.operands if n not in weights)
   if name == first:
     return "|".join(frame.buffers)
   bare = re.sub("^d|_workspace$", "", name)
