@@ -45,7 +45,8 @@ struct ForwardFormula {
   }
   HD void Finish(Pass<1>, Row& row, Sums<Acc, 2> sums, Acc cols) const {
     const Acc rest = sums.value[0] / cols;
-    row.mean += rest;
+    // Of a row with an infinity the mean may be infinite, and the rest is NaN.
+    if (!std::isnan(rest)) row.mean += rest;
     // Where its square overflows, so does the variance: it stays infinite.
     const Acc square = std::isinf(rest * rest) ? 0 : rest * rest;
     row.rstd = ReciprocalSqrt(sums.value[1] / cols - square + eps);
