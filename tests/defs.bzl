@@ -24,6 +24,20 @@ def jax_test(name, src = None, deps = [], **kwargs):
         **kwargs
     )
 
+def op_test(op, shards = 4, deps = []):
+    """The test of an op: `op`_test.py, beside which this is called.
+
+    Args:
+      op: its name.
+      shards: how many processes share it.
+      deps: what it imports but jax_ffi_ops and its kit.
+    """
+    jax_test(
+        name = op + "_test",
+        shard_count = shards,
+        deps = deps + ["//python/jax_ffi_ops/kit:testing"],
+    )
+
 def gpu_tests(name, exclude = []):
     """What runs on a machine with a GPU, too: the last line of a BUILD file.
 

@@ -105,9 +105,16 @@ def vjp(
   named = dict(zip(op.operands, operands, strict=True))
   dims = call.dimensions(named)
   parts = dict(zip(named, dims.arrays))
+  full = {n: dims.full(x.core, op.axes[n][1]) for n, x in parts.items()}
+  # Handlers sum over rows for these alone; others have loops, if only of 1.
+  summed = {*op.parameters, *op.row_sums, *op.weights}
   prefixes = {
-      name: _shared_prefix(own, dims.full(own.core, op.axes[name][1]))
+      name: _shared_prefix(own, full[name]) if name in summed else None
       for name, own in parts.items()
+  }
+  ones = {
+      name: Parts((1,) * len(x.leading), x.core, (1,) * len(x.trailing))
+      for name, x in full.items()
   }
   batch_rank = max(
       (p for p in prefixes.values() if p is not None),
@@ -116,6 +123,8 @@ def vjp(
   given = [
       _with_loops(x, parts[name], batch_rank)
       if prefixes.get(name) is not None
+      else x.reshape(ones[name].shape)
+      if name in parts and parts[name].rank == 0
       else x
       for name, x in kept.items()
   ]
@@ -141,7 +150,8 @@ def vjp(
     own = parts[name]
     # What the call does not sum: operands that broadcast in another way.
     if prefixes[name] is None:
-      x = _sum_to(x, own.shape)
+      x = _sum_to(x, own.shape if own.rank else ones[name].shape)
+      x = x.reshape(own.shape)
     else:
       leading = own.leading or (1,) * batch_rank
       x = _sum_to(x, (*leading[:batch_rank], *own.core))

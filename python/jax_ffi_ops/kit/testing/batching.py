@@ -38,9 +38,16 @@ class BatchingTest(Base):
     count = len(self.case.operands)
     return tuple(axis if i in chosen else None for i in range(count))
 
-  def _check_batched(self, axes):
-    row = f"vmap with in_axes={axes}"
-    program = self._check_examples(row, axes, self._gradient_of_vmap)
+  def test_vmap_without_other_loops(self):
+    """Then what is not batched has no loop dimensions at all."""
+    for index in range(len(self.case.operands)):
+      self._check_batched(self._axes([index]), loops=())
+
+  def _check_batched(self, axes, loops=(2,)):
+    row = f"vmap with in_axes={axes}" + ", no other loops" * (not loops)
+    program = self._check_examples(
+        row, axes, self._gradient_of_vmap, loops=loops
+    )
     self._check_one_call(row, program)
 
   def test_vmap_of_gradient(self):
@@ -103,9 +110,9 @@ class BatchingTest(Base):
     program = Program(function, operands, cotangents)
     return program, program(operands, cotangents), expected
 
-  def _check_examples(self, row, axes, compute, shared=()):
+  def _check_examples(self, row, axes, compute, shared=(), loops=(2,)):
     """Checks a batched call against single ones that share some cotangents."""
-    operands = self._operands(axes)
+    operands = self._operands(axes, loops=loops)
     examples = [_take(operands, axes, index) for index in range(_SIZE)]
     cotangents = [
         self.case.cotangents(x, seed=50 + i) for i, x in enumerate(examples)

@@ -123,14 +123,14 @@ class Target:
 
   def allows(self, frame: Frame) -> bool:
     """Returns whether the contract allows a call."""
-    attributes = frame.attributes
+    ranks = [frame.attributes.get(n) for n in ("batch_rank", "trailing_rank")]
+    if not all(rank is None or isinstance(rank, np.int64) for rank in ranks):
+      return False
     try:
-      right = self.frame(
-          frame.operands,
-          int(attributes.get("batch_rank", 0)),
-          int(attributes.get("trailing_rank", 0)),
-      )
+      right = self.frame(frame.operands, *(int(rank or 0) for rank in ranks))
     except WrongOperandsError:
+      return False
+    if not _same(frame.attributes, right.attributes):
       return False
     results = dict(right.results)
     for name, b in frame.results.items():  # Of any number of parts.
@@ -154,7 +154,7 @@ class Target:
       if rank == 0 or shared:
         trailing = 0
       leading = rank - trailing
-      if leading < 0:
+      if min(leading, trailing) < 0:
         raise WrongOperandsError("rank")
       if rank and not shared:
         loops["leading"].append(b.shape[:leading])
@@ -223,6 +223,16 @@ class Target:
         jax.ShapeDtypeStruct(self.cores[name], dtypes[name])
         for name in op.operands
     ]
+
+
+def _same(first, second):
+  """Returns whether attributes have the same values of the same types."""
+  return first.keys() == second.keys() and all(
+      type(value) is type(second[name])
+      and np.asarray(value).dtype == np.asarray(second[name]).dtype
+      and np.array_equal(value, second[name])
+      for name, value in first.items()
+  )
 
 
 def targets(case: Any) -> Sequence[Target]:
