@@ -32,6 +32,10 @@ def op_test(op, shards = 4, deps = []):
       shards: how many processes share it.
       deps: what it imports but jax_ffi_ops and its kit.
     """
+    native.exports_files(
+        [op + "_test.py"],
+        visibility = ["//tests:__subpackages__"],
+    )
     jax_test(
         name = op + "_test",
         shard_count = shards,
