@@ -32,6 +32,10 @@ def op_test(name, shards = 4, deps = []):
       shards: how many processes share it.
       deps: what it imports but jax_ffi_ops and its kit.
     """
+    native.exports_files(
+        [name + ".py"],
+        visibility = ["//tests:__subpackages__"],
+    )
     jax_test(
         name = name,
         shard_count = shards,

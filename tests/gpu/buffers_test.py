@@ -1,125 +1,116 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What results are written into: rubbish, operands, memory that was donated."""
+"""Buffers that begin anywhere, and what results are written into."""
+
+import dataclasses
+import functools
+import math
 
 from absl.testing import absltest
 from absl.testing import parameterized
-from ffi_calls import workspaces
+from gpu_test_case import at_most
+from gpu_test_case import for_each_op
 from gpu_test_case import GpuTestCase
+from gpu_test_case import kinds
+from gpu_test_case import program
 import jax
 import jax.numpy as jnp
 import numpy as np
-import rms_norm_oracle as oracle
-from rms_norm_oracle import normal
 import wrapped_handlers
 
-from jax_ffi_ops import rms_norm
+from jax_ffi_ops.kit.testing import transforms
+from jax_ffi_ops.kit.testing.frames import Buffer
 
-_SHAPES = ((1, 1), (3, 5), (7, 1024), (300, 33), (2000, 256), (5, 65537))
-_DTYPES = ("float16", "bfloat16", "float32")
-_FORWARD = "xla_ffi_ops_rms_norm_fwd"
-_BACKWARD = "xla_ffi_ops_rms_norm_bwd"
-_EPS = np.float64(1e-6)
-
-
-def _struct(x):
-  return jax.ShapeDtypeStruct(x.shape, x.dtype)
-
-
-def _operands(shape, dtype):
-  """Returns x, scale, rstd and dy."""
-  x, dy = (normal(shape, dtype, seed) for seed in range(2))
-  rstd, _ = oracle.rstd(x, 1e-6)
-  return x, normal(shape[-1:], dtype, 2), rstd.astype(np.float32), dy
+# Rows and columns: each way in which kernels share out rows.
+_SHAPES = (
+    *((1, 1), (5, 8), (3, 1024), (300, 33), (40, 256), (5, 4104)),
+    *((2, 16_384), (3, 65_537)),
+)
+# Which buffers begin after the first element of an allocation.
+_SHIFTED = {
+    "none": lambda operands, results: [],
+    "all": lambda operands, results: range(operands + results),
+    "first_operand": lambda operands, results: [0],
+    "last_operand": lambda operands, results: [operands - 1],
+    "first_result": lambda operands, results: [operands],
+}
 
 
-def _call_into(target, operands, results, attributes):
-  """Calls a handler whose results are these arrays."""
-  name = f"into_{target}_{len(results)}"
-  if name not in wrapped_handlers.wrapped:
-    change = wrapped_handlers.without_last_operands(len(results))
-    wrapped_handlers.wrap(name, target, change)
-  call = jax.ffi.ffi_call(
-      name,
-      [*map(_struct, results)],
-      input_output_aliases={len(operands) + i: i for i in range(len(results))},
-  )
-  return jax.jit(lambda *arrays: call(*arrays, **attributes))(
-      *operands, *results
-  )
+def _pad(x, shift):
+  """Returns an array of NaN that has `x` from an element on."""
+  padded = np.full((x.shape[0] + 1, *x.shape[1:]), np.nan, x.dtype)
+  padded.reshape(-1)[shift : shift + x.size] = x.reshape(-1)
+  return padded
+
+
+def _call_into_nan(call, shifted):
+  """Calls a handler that must neither read nor keep any of the NaN.
+
+  Of a workspace, too, nothing is read that was not written.
+  """
+  target, frame, arrays, _ = call
+  first = len(arrays)
+  visible = [n for n in frame.results if not n.endswith("_workspace")]
+  chosen = _SHIFTED[shifted](first, len(visible))
+  shifts = [int(i in chosen) for i in range(len(frame.buffers))]
+  change = functools.partial(wrapped_handlers.into_operands, shifts=shifts)
+  nan = [np.full(b.shape, np.nan, b.dtype) for b in frame.results.values()]
+  padded = list(map(_pad, [*arrays.values(), *nan], shifts))
+  wider = {n: Buffer(x.shape, x.dtype) for n, x in zip(frame.results, padded[first:])}
+  name = wrapped_handlers.wrap("".join(map(str, shifts)), target, change)
+  written = program(
+      dataclasses.replace(frame, target=name, results=wider),
+      aliases={first + i: i for i in range(len(wider))},
+  )(*padded)
+  results = []
+  for b, shift, x in zip(frame.results.values(), shifts[first:], written):
+    x = np.asarray(x)
+    own = slice(shift, shift + math.prod(b.shape))
+    results.append(x.reshape(-1)[own].reshape(b.shape))
+    np.testing.assert_array_equal(x, _pad(results[-1], shift))
+  return results
 
 
 class BuffersTest(GpuTestCase):
 
-  @parameterized.product(shape=_SHAPES, dtype=_DTYPES)
-  def test_forward_writes_all(self, shape, dtype):
-    x, scale, rstd, _ = _operands(shape, dtype)
-    rubbish = [np.full_like(a, np.nan) for a in (x, rstd)]
-    y, r = _call_into(_FORWARD, (x, scale), rubbish, dict(eps=_EPS))
-    oracle.forward(x, scale).check(y)
-    np.testing.assert_allclose(r, rstd, rtol=1e-4)
+  @parameterized.parameters(at_most(_SHAPES, 2))
+  def test_results_are_written_into_nan(self, rows, cols):
+    for case in kinds(self.case, cols):
+      for call in self.calls(case, rows):
+        self.check(case, call, *(_call_into_nan(call, x) for x in at_most(_SHIFTED, 2)))
 
-  @parameterized.product(shape=_SHAPES, dtype=_DTYPES)
-  def test_backward_writes_all(self, shape, dtype):
-    """Of a workspace, too, nothing is read that was not written."""
-    operands = x, scale, rstd, dy = _operands(shape, dtype)
-    results = [x, scale]
-    results += workspaces(_BACKWARD, operands, results)
-    rubbish = [np.full(a.shape, np.nan, a.dtype) for a in results]
-    attributes = dict(eps=_EPS, batch_rank=np.int64(0))
-    written = _call_into(_BACKWARD, operands, rubbish, attributes)
-    expected = oracle.backward(x, scale, rstd, dy, summed=(0,))
-    for want, got in zip(expected, written):
-      want.check(got)
+  @parameterized.parameters(at_most(_SHAPES, 2))
+  def test_in_place(self, rows, cols):
+    """The first result takes the place of an operand."""
+    for case in kinds(self.case, cols):
+      for _, frame, arrays, results in self.calls(case, rows):
+        place = next(iter(frame.results.values()))
+        for i, operand in enumerate(frame.operands.values()):
+          if operand == place:
+            call = program(frame, aliases={i: 0}, donate_argnums=i)
+            written = call(*map(jnp.array, arrays.values()))
+            np.testing.assert_array_equal(results[0], written[0])
 
-  @parameterized.product(shape=_SHAPES, dtype=_DTYPES)
-  def test_forward_in_place(self, shape, dtype):
-    x, scale, rstd, _ = _operands(shape, dtype)
-    results = [_struct(x), _struct(rstd)]
-    call = jax.ffi.ffi_call(_FORWARD, results, input_output_aliases={0: 0})
-    program = jax.jit(lambda x: call(x, scale, eps=_EPS), donate_argnums=0)
-    oracle.forward(x, scale).check(program(jnp.array(x))[0])
-
-  @parameterized.product(shape=_SHAPES, dtype=_DTYPES, operand=(0, 3))
-  def test_backward_in_place(self, shape, dtype, operand):
-    """The gradient of x takes the place of x, or of dy."""
-    operands = x, scale, rstd, dy = _operands(shape, dtype)
-    results = [_struct(x), _struct(scale)]
-    results += workspaces(_BACKWARD, operands, results)
-    call = jax.ffi.ffi_call(
-        _BACKWARD, results, input_output_aliases={operand: 0}
-    )
-    program = jax.jit(
-        lambda *operands: call(*operands, eps=_EPS, batch_rank=np.int64(0)),
-        donate_argnums=operand,
-    )
-    written = program(*map(jnp.array, operands))
-    expected = oracle.backward(x, scale, rstd, dy, summed=(0,))
-    for want, got in zip(expected, written):
-      want.check(got)
-
-  @parameterized.product(shape=_SHAPES, dtype=_DTYPES)
-  def test_donated(self, shape, dtype):
+  @parameterized.parameters(at_most(_SHAPES, 2))
+  def test_donated(self, rows, cols):
     """A training step's way: memory changes hands in each of many calls."""
-    x, scale, _, _ = _operands(shape, dtype)
-    step = jax.jit(lambda x: rms_norm(x, scale), donate_argnums=0)
-    y = jnp.array(x)
-    for _ in range(3):
-      expected = oracle.forward(np.asarray(y), scale)
-      y = step(y)
-      expected.check(y)
+    for case in kinds(self.case, cols):
+      x, *rest = case.arrays((rows,))
+      step, donating = jax.jit(case), jax.jit(case, donate_argnums=0)
+      kept, donated = jnp.array(x), jnp.array(x)
+      for _ in range(3):
+        kept, donated = step(kept, *rest)[0], donating(donated, *rest)[0]
+        np.testing.assert_array_equal(kept, donated)
 
   def test_operands_are_kept(self):
-    x, scale, _, dy = _operands((64, 4096), "bfloat16")
-    arrays = [jnp.array(a) for a in (x, scale, dy)]
+    operands = self.case.arrays()
+    args = operands, self.case.cotangents(operands)
+    given = jax.tree.map(jnp.array, args)
+    jax.block_until_ready(jax.jit(transforms.pull_back(self.case))(*given))
+    jax.tree.map(np.testing.assert_array_equal, args, given)
 
-    def run(x, scale, dy):
-      y, pull_back = jax.vjp(rms_norm, x, scale)
-      return y, *pull_back(dy)
 
-    jax.block_until_ready(jax.jit(run)(*arrays))
-    for before, after in zip((x, scale, dy), arrays):
-      np.testing.assert_array_equal(before, after)
-
+for_each_op(BuffersTest)
+del BuffersTest
 
 if __name__ == "__main__":
   absltest.main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The handlers of rms_norm behind handlers in Python, which change the call.
+"""Handlers behind handlers in Python, which change the call.
 
 What XLA does with buffers cannot be ordered from JAX: it aligns them, and gives
 results whatever memory is free. Here a Python function gets the call frame
@@ -7,20 +7,18 @@ results whatever memory is free. Here a Python function gets the call frame
 what a handler says of itself, say that it can be in a CUDA graph, stays true.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import contextlib
 import ctypes
-import pathlib
 
 import jax
 
-import jax_ffi_ops
 from jax_ffi_ops.kit import metadata
+from jax_ffi_ops.kit.testing.contract import Target
 
-_LIBRARY = pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
 _HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 _ITEM_SIZES = {10: 2, 16: 2, 11: 4, 12: 8}  # of XLA_FFI_DataType's floats
-wrapped = {}  # By name. XLA keeps their addresses alone.
+_wrapped = {}  # By name. XLA keeps their addresses alone.
 
 
 class _Buffer(ctypes.Structure):
@@ -43,16 +41,27 @@ def _buffers(operands):
 
 def wrap(
     name: str,
-    target: str,
+    target: Target,
     change: Callable[..., contextlib.AbstractContextManager],
 ) -> str:
-  """Registers `name` for the default platform: `change(frame)` around `target`.
+  """Registers `change(frame)` around a target, for the default platform.
+
+  Args:
+    name: ends the new target's name.
+    target: see above.
+    change: of each name and target, the first one is registered.
 
   Returns:
-    The name.
+    The new target's name.
   """
-  is_cpu = jax.default_backend() == "cpu"
-  handler = ctypes.CDLL(str(_LIBRARY))[target + ("_cpu" if is_cpu else "_cuda")]
+  name = f"{target.name}_{name}"
+  if name in _wrapped:
+    return name
+  suffix, platform = (
+      ("_cpu", "cpu") if jax.default_backend() == "cpu" else ("_cuda", "CUDA")
+  )
+  library = ctypes.CDLL(target.call.op.library.path)
+  handler = library[target.name + suffix]
   handler.restype, handler.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
 
   def call(address):
@@ -62,59 +71,29 @@ def wrap(
     with change(frame):
       return handler(address)
 
-  wrapped[name] = _HANDLER(call)
+  _wrapped[name] = _HANDLER(call)
   jax.ffi.register_ffi_target(
-      name,
-      jax.ffi.pycapsule(wrapped[name]),
-      platform="cpu" if is_cpu else "CUDA",
+      name, jax.ffi.pycapsule(_wrapped[name]), platform=platform
   )
   return name
 
 
-def counting(calls: list) -> Callable:
-  """Returns a `change` that adds an entry for each call of the handler."""
-
-  @contextlib.contextmanager
-  def change(frame):
-    del frame
-    calls.append(1)
-    yield
-
-  return change
-
-
-def without_last_operands(count: int) -> Callable:
-  """Returns a `change` that hides operands, which results then alias."""
-
-  @contextlib.contextmanager
-  def change(frame):
-    frame.args.size -= count
-    yield
-    frame.args.size += count
-
-  return change
-
-
-def shifting(operands: str, results: str) -> Callable:
-  """Returns a `change` that takes away what is before the second element.
+@contextlib.contextmanager
+def into_operands(frame, shifts: Sequence[int]):
+  """Hides the last operands, which results alias, and padding of all buffers.
 
   Args:
-    operands: for each operand "1" to begin one element later, or "0". With
-      both, the last of the first dimension is gone.
-    results: likewise; what it does not reach (a workspace) is as it was.
+    frame: of the call.
+    shifts: how many elements are before those that the handler sees, of each
+      other operand and of each result. All have one more than it sees in their
+      first dimension.
   """
-
-  @contextlib.contextmanager
-  def change(frame):
-    changed = [
-        *zip(_buffers(frame.args), operands),
-        *zip(_buffers(frame.rets), results),
-    ]
-    for sign in (1, -1):
-      for buffer, shift in changed:
-        buffer.dims[0] -= sign
-        buffer.data += sign * int(shift) * _ITEM_SIZES[buffer.dtype]
-      if sign == 1:
-        yield
-
-  return change
+  frame.args.size -= frame.rets.size
+  changed = list(zip(_buffers(frame.args) + _buffers(frame.rets), shifts))
+  for sign in (1, -1):
+    for buffer, shift in changed:
+      buffer.dims[0] -= sign
+      buffer.data += sign * shift * _ITEM_SIZES[buffer.dtype]
+    if sign == 1:
+      yield
+  frame.args.size += frame.rets.size
