@@ -55,7 +55,9 @@ def _call_into_nan(call, shifted):
   change = functools.partial(wrapped_handlers.into_operands, shifts=shifts)
   nan = [np.full(b.shape, np.nan, b.dtype) for b in frame.results.values()]
   padded = list(map(_pad, [*arrays.values(), *nan], shifts))
-  wider = {n: Buffer(x.shape, x.dtype) for n, x in zip(frame.results, padded[first:])}
+  wider = {
+      n: Buffer(x.shape, x.dtype) for n, x in zip(frame.results, padded[first:])
+  }
   name = wrapped_handlers.wrap("".join(map(str, shifts)), target, change)
   written = program(
       dataclasses.replace(frame, target=name, results=wider),
@@ -76,7 +78,9 @@ class BuffersTest(GpuTestCase):
   def test_results_are_written_into_nan(self, rows, cols):
     for case in kinds(self.case, cols):
       for call in self.calls(case, rows):
-        self.check(case, call, *(_call_into_nan(call, x) for x in at_most(_SHIFTED, 2)))
+        self.check(
+            case, call, *(_call_into_nan(call, x) for x in at_most(_SHIFTED, 2))
+        )
 
   @parameterized.parameters(at_most(_SHAPES, 2))
   def test_in_place(self, rows, cols):

@@ -103,7 +103,9 @@ def calls(
   """
   known = dict(zip(case.op.operands, arrays))
   for target in targets(case):
-    for seed, name in enumerate(target.cotangents if target.is_backward else ()):
+    for seed, name in enumerate(
+        target.cotangents if target.is_backward else ()
+    ):
       like = known[name]
       known["d" + name] = cotangent(10 + seed, like.shape, like.dtype)
     own = {name: known[name] for name in target.operands}

@@ -70,7 +70,9 @@ class KitCallTest(parameterized.TestCase):
       jax.jit(lambda x, eps: _call()(x, eps=eps))(self.x, 0.5)
 
   def test_names_of_attributes(self):
-    with self.assertRaisesRegex(TypeError, r"expected .*'eps', 'present'\], got \['present'\]"):
+    with self.assertRaisesRegex(
+        TypeError, r"expected .*'eps', 'present'\], got \['present'\]"
+    ):
       _call()(self.x)
 
   def test_zeros_of_both_signs_are_not_mixed_up(self):

@@ -23,7 +23,6 @@ from jax_ffi_ops import rms_norm
 from jax_ffi_ops.kit.testing import devices
 
 
-
 def _start(function, *args):
   """Starts a process that calls a function of the worker."""
   program = f"import kit_process_worker as w; w.{function}{args!r}"

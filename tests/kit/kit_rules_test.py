@@ -125,9 +125,7 @@ class KitRulesTest(parameterized.TestCase):
 
   def test_transpose_with_other_rules(self):
     with self.assertRaisesRegex(ValueError, "with `transpose=`, there are no"):
-      declare(
-          platforms=("cpu",), operands=("x",), transpose=lambda dy: dy
-      )
+      declare(platforms=("cpu",), operands=("x",), transpose=lambda dy: dy)
 
   @parameterized.parameters(
       ("(n)->(k)", {"k": np.int32}), ("(n)?->(n)", None), ("(n,*)->(n)", None),
@@ -140,9 +138,7 @@ class KitRulesTest(parameterized.TestCase):
   def test_axis(self):
     op = declare("(n,*)->(n,*)", reference=jnp.cumsum, operands=("x",))
     for axis in (0, 1, -1, -2):
-      np.testing.assert_array_equal(
-          op(_X, axis=axis), np.cumsum(_X, axis=axis)
-      )
+      np.testing.assert_array_equal(op(_X, axis=axis), np.cumsum(_X, axis=axis))
     for axis in (2, -3):
       with self.assertRaisesRegex(ValueError, "axis must be one of x, got"):
         op(_X, axis=axis)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A residual that callers see, (),()->(),(): s = a + b, y = sin(s). The backward
-// pass has s instead of the operands: da = db = dy cos(s) + ds.
+// A residual that callers see, (),()->(),(): s = a + b, y = sin(s). The
+// backward pass has s instead of the operands: da = db = dy cos(s) + ds.
 #include <cmath>
 #include <cstdint>
 
@@ -45,8 +45,8 @@ HandlerResult Backward(CpuContext, int64_t batch_rank, Buffer s, Buffer dy,
   if (!checks.ok()) return checks.error();
   for (int64_t i = 0; i < Product(checks.loops()); ++i) {
     const float sum = Data<float>(s)[s_map(i)];
-    const float gradient = Data<float>(dy)[dy_map(i)] * std::cos(sum) +
-                           Data<float>(ds)[ds_map(i)];
+    const float gradient =
+        Data<float>(dy)[dy_map(i)] * std::cos(sum) + Data<float>(ds)[ds_map(i)];
     Data<float>(*da)[i] = Data<float>(*db)[i] = gradient;
   }
   return ffi::Error::Success();

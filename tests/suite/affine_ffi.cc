@@ -23,7 +23,7 @@ struct Given {
   Dim n = kUnknownDim;
 
   Given(int64_t present, size_t more, size_t results, ffi::RemainingArgs given,
-       ffi::RemainingRets taken)
+        ffi::RemainingRets taken)
       : has_w(present & 2) {
     if ((present & ~int64_t{2}) != 5) {
       checks.Fail("present", "be 5 or 7", std::to_string(present));
@@ -51,7 +51,7 @@ struct Given {
 };
 
 HandlerResult Forward(CpuContext, int64_t present, ffi::RemainingArgs args,
-               ffi::RemainingRets rets) {
+                      ffi::RemainingRets rets) {
   Given call(present, 0, 1, args, rets);
   if (!call.checks.ok()) return call.checks.error();
   const char* const names[] = {"x", call.has_w ? "w" : "b", "b"};
@@ -77,7 +77,7 @@ HandlerResult Forward(CpuContext, int64_t present, ffi::RemainingArgs args,
 }
 
 HandlerResult Backward(CpuContext, int64_t batch_rank, int64_t present,
-                ffi::RemainingArgs args, ffi::RemainingRets rets) {
+                       ffi::RemainingArgs args, ffi::RemainingRets rets) {
   Given call(present, 1, 2 + (present >> 1 & 1), args, rets);
   Checks& checks = call.checks;
   if (!checks.ok()) return checks.error();

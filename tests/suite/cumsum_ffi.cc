@@ -40,8 +40,8 @@ void SumColumns(int64_t n, int64_t cols, int64_t step, const T* x, T* y) {
   }
 }
 
-HandlerResult CumSum(CpuContext, bool reverse, int64_t trailing_rank, ffi::AnyBuffer x,
-              ffi::Result<ffi::AnyBuffer> y) {
+HandlerResult CumSum(CpuContext, bool reverse, int64_t trailing_rank,
+                     ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
   const Shape shape = x.dimensions();
   const int64_t axis = static_cast<int64_t>(shape.size()) - 1 - trailing_rank;
   Checks checks;

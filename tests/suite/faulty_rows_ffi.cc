@@ -88,12 +88,12 @@ HandlerResult Trailing(CpuContext, int64_t trailing_rank, Buffer x, Result y) {
 
 }  // namespace
 
-#define DEFINE_OP(name, fault)                            \
-  XLA_FFI_OPS_DEFINE_HANDLER(name##_fwd, Forward<fault>,  \
-                             .Attrs()                     \
+#define DEFINE_OP(name, fault)                               \
+  XLA_FFI_OPS_DEFINE_HANDLER(name##_fwd, Forward<fault>,     \
+                             .Attrs()                        \
                                  .RemainingArgs() /* x, w */ \
-                                 .Ret<Buffer>()   /* y */ \
-                                 .Ret<Buffer>()) /* total */
+                                 .Ret<Buffer>()   /* y */    \
+                                 .Ret<Buffer>())  /* total */
 DEFINE_OP(test_rows_sound, kNone);
 DEFINE_OP(test_skips_range_start, kSkipsRangeStart);
 DEFINE_OP(test_divides_by_columns, kDividesByColumns);
@@ -102,10 +102,10 @@ DEFINE_OP(test_wrong_residual, kWrongResidual);
 DEFINE_OP(test_ignores_present, kIgnoresPresent);
 DEFINE_OP(test_unchecked_dimension, kUncheckedDimension);
 
-#define DEFINE_TRAILING_OP(name, mixes_up)                     \
-  XLA_FFI_OPS_DEFINE_HANDLER(name##_fwd, Trailing<mixes_up>,   \
-                             .Attr<int64_t>("trailing_rank")   \
-                                 .Arg<Buffer>()  /* x */       \
+#define DEFINE_TRAILING_OP(name, mixes_up)                   \
+  XLA_FFI_OPS_DEFINE_HANDLER(name##_fwd, Trailing<mixes_up>, \
+                             .Attr<int64_t>("trailing_rank") \
+                                 .Arg<Buffer>()  /* x */     \
                                  .Ret<Buffer>()) /* y */
 DEFINE_TRAILING_OP(test_trailing_sound, false);
 DEFINE_TRAILING_OP(test_mixes_up_trailing, true);

@@ -12,7 +12,7 @@ namespace xla_ffi_ops {
 namespace {
 
 HandlerResult Histogram(CpuContext, int64_t bins, ffi::AnyBuffer x,
-                 ffi::AnyBuffer edges, ffi::Result<ffi::AnyBuffer> y) {
+                        ffi::AnyBuffer edges, ffi::Result<ffi::AnyBuffer> y) {
   Dim n = kUnknownDim, e = kUnknownDim;
   Checks checks;
   checks.Operand("x", x, ffi::F32, {&n});

@@ -8,7 +8,8 @@
 namespace xla_ffi_ops {
 namespace {
 
-HandlerResult Sort(CpuContext, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
+HandlerResult Sort(CpuContext, ffi::AnyBuffer x,
+                   ffi::Result<ffi::AnyBuffer> y) {
   Dim n = kUnknownDim;
   Checks checks;
   checks.Operand("x", x, ffi::F64, {&n});

@@ -69,9 +69,7 @@ class SuiteTest(parameterized.TestCase):
 
   def test_op_without_any_definition(self):
     case = testing.Case(ops.sort, [testing.Operand((4,), "float64")])
-    with self.assertRaisesRegex(
-        ValueError, "sort has no reference: give"
-    ):
+    with self.assertRaisesRegex(ValueError, "sort has no reference: give"):
       case.oracle  # pylint: disable=pointless-statement
 
   @parameterized.parameters((lambda x: x,), (lambda x: ops.matvec(x, x[0]) + 0

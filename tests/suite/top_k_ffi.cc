@@ -12,8 +12,8 @@ namespace xla_ffi_ops {
 namespace {
 
 HandlerResult TopK(CpuContext, int64_t k, ffi::AnyBuffer x,
-            ffi::Result<ffi::AnyBuffer> values,
-            ffi::Result<ffi::AnyBuffer> indices) {
+                   ffi::Result<ffi::AnyBuffer> values,
+                   ffi::Result<ffi::AnyBuffer> indices) {
   Dim n = kUnknownDim;
   Checks checks;
   checks.Operand("x", x, ffi::F32, {&n});

@@ -33,7 +33,7 @@ struct RowMap {
 #else
   [[gnu::noinline, gnu::cold]]  // Inlined, it would be most of a kernel's code.
 #endif
-  int64_t Split(int64_t row) const {
+      int64_t Split(int64_t row) const {
     int64_t index = 0;
 #ifdef __CUDA_ARCH__
 #pragma unroll 1

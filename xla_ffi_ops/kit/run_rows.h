@@ -126,8 +126,7 @@ HD S Total(int64_t cols, Element element) {
 }
 
 template <int kLanes, int p, typename Acc, typename F, typename... Line>
-HD void RunPasses(const F& f, typename F::Row& row, int64_t cols,
-                  Line... x) {
+HD void RunPasses(const F& f, typename F::Row& row, int64_t cols, Line... x) {
   if constexpr (p < F::kPasses) {
     using S = decltype(f.Add(Pass<p>(), row, Widen(x[0])...));
     const auto known = row;
@@ -171,8 +170,8 @@ HD Sums StoreFrom(const F& f, const typename F::Row* row, int64_t cols,
   if constexpr (i == kRows) {
     return sums;
   } else {
-    sums = StoreOne<m>(f, row[i], out, i * cols + j, sums,
-                       Widen(x.line[i][j])...);
+    sums =
+        StoreOne<m>(f, row[i], out, i * cols + j, sums, Widen(x.line[i][j])...);
     return StoreFrom<m, i + 1>(f, row, cols, j, out, sums, x...);
   }
 }

@@ -137,9 +137,7 @@ def vjp(
           for name, x in named.items()
           if name not in kept
       ),
-      tuple(
-          (d, size) for d, size in dims.sizes.items() if d not in found
-      ),
+      tuple((d, size) for d, size in dims.sizes.items() if d not in found),
   )
   results = backward(*given, *cotangents, batch_rank=batch_rank, info=info)
   gradients = {}

@@ -142,9 +142,7 @@ class Declaration:
           zip(self.operands, (jax.ShapeDtypeStruct(*x) for x in operands))
       )
       try:
-        dtypes = self.results(
-            *map(avals.get, self.slots), **plain(attributes)
-        )
+        dtypes = self.results(*map(avals.get, self.slots), **plain(attributes))
       except TypeError as error:
         raise TypeError(
             f"{self.name}: `results` of the operands and attributes: {error}"

@@ -160,9 +160,7 @@ def check(
 
     require(len(shape) >= len(dims), f"have {len(dims)} axes or more")
     has_loops = len(shape) > len(dims)
-    require(
-        not has_loops or name not in parameters, "have no leading axes"
-    )
+    require(not has_loops or name not in parameters, "have no leading axes")
     behind = trailing if has_loops and index in signature.starred else 0
     require(
         len(shape) >= len(dims) + behind, f"have {behind} axes behind its core"
@@ -180,6 +178,4 @@ def check(
       own["trailing"] = shape[start + len(dims) :]
     for kind, axes in own.items():
       first, expected = loops.setdefault(kind, (name, axes))
-      require(
-          axes == expected, f"have the {kind} axes {expected} of {first}"
-      )
+      require(axes == expected, f"have the {kind} axes {expected} of {first}")

@@ -20,9 +20,7 @@ def loop(function: _Function, dims: Dimensions) -> _Function:
   """
   # Trailing loops are the inner ones, so that an op in `function` meets the
   # last axis as the batch, which it may leave in place.
-  inner = _map_over(
-      function, [x.trailing[::-1] for x in dims.arrays], axis=-1
-  )
+  inner = _map_over(function, [x.trailing[::-1] for x in dims.arrays], axis=-1)
   return _map_over(inner, [x.leading for x in dims.arrays], axis=0)
 
 

@@ -43,7 +43,9 @@ class Primitives:
   def __init__(self, op: Declaration):
     self.op = op
     self.forward_p = binding.primitive(op.name, self._forward_avals)
-    self._tangent_p = binding.primitive(op.name + "_tangent", self._tangent_avals)
+    self._tangent_p = binding.primitive(
+        op.name + "_tangent", self._tangent_avals
+    )
     self._backward_p = binding.primitive(op.name + "_bwd", self._backward_avals)
 
     ad.primitive_jvps[self.forward_p] = self._forward_jvp
@@ -110,9 +112,7 @@ class Primitives:
     results = self.forward(*operands, **params)
     outputs = [None] * len(results)
     moving = [op.is_differentiable(x.dtype) for x in operands]
-    active = [
-        type(t) is not ad.Zero and m for t, m in zip(tangents, moving)
-    ]
+    active = [type(t) is not ad.Zero and m for t, m in zip(tangents, moving)]
     indices = call.differentiable_results(operands)
     if any(active) and indices:
       if op.transpose is not None:
@@ -134,9 +134,7 @@ class Primitives:
     op = self._call(params).op
     params = dict(params, active=tuple(active))
     arrays = dict(zip((*op.operands, *op.result_names), (*operands, *results)))
-    chosen = [
-        ad.instantiate_zeros(t) for t, a in zip(tangents, active) if a
-    ]
+    chosen = [ad.instantiate_zeros(t) for t, a in zip(tangents, active) if a]
     kept = [arrays[name] for name in _kept_for_jvp(op, active)]
     return binding.bind(self._tangent_p, [*kept, *chosen], params)
 
@@ -179,9 +177,7 @@ class Primitives:
     first = len(operands) - sum(active)
     names = [name for name, a in zip(op.operands, active) if a]
     tangents = dict(zip(names, operands[first:], strict=True))
-    kept = dict(
-        zip(_kept_for_jvp(op, active), operands[:first], strict=True)
-    )
+    kept = dict(zip(_kept_for_jvp(op, active), operands[:first], strict=True))
     primals = [
         kept[name] if name in kept else binding.aval(tangents[name])
         for name in op.operands

@@ -53,8 +53,7 @@ def _forward(x, scale=None, bias=None, prefix=""):
   operands = [a for a in (x, scale, bias) if a is not None]
   present = 1 | (scale is not None) << 1 | (bias is not None) << 2
   x, scale, bias = (
-      None if a is None else np.asarray(a, np.float64)
-      for a in (x, scale, bias)
+      None if a is None else np.asarray(a, np.float64) for a in (x, scale, bias)
   )
   expected = x * (1 if scale is None else scale)
   expected = expected + (0 if bias is None else bias)
@@ -90,9 +89,7 @@ def _backward(x, weights, batch_rank, dtypes, parts):
     expected.append(gradient)
     sums = "float64" if dtypes[0] == "float64" else "float32"
     workspaces.append(((*gradient.shape[:-1], parts, _D), sums))
-  results = [
-      (result.shape, dtypes[i > 0]) for i, result in enumerate(expected)
-  ]
+  results = [(result.shape, dtypes[i > 0]) for i, result in enumerate(expected)]
   for target, extra in ((_TARGETS[1], []), (_EMULATED[1], workspaces)):
     actual = _call(
         *(target, results + extra, operands, present),
@@ -160,9 +157,7 @@ class ErrorsTest(parameterized.TestCase):
   )
   def test_bits_of_present(self, present, count):
     x = _values(_D)
-    message = (
-        f"present must have bit 0 and no others but bit 1 and bit 2, got {present}"
-    )
+    message = f"present must have bit 0 and no others but bit 1 and bit 2, got {present}"
     results = [(x.shape, x.dtype)]
     self.check(message, _TARGETS[0], results, [x] * count, present)
     self.check(
@@ -251,7 +246,10 @@ class ErrorsTest(parameterized.TestCase):
 
   # (results by index, message), of x [2, 4, d], batch_rank 1
   @parameterized.parameters(
-      ({1: ((2, _D), "float64")}, "dscale must have dtype float32, got float64"),
+      (
+          {1: ((2, _D), "float64")},
+          "dscale must have dtype float32, got float64",
+      ),
       ({1: ((_D,), "float32")}, "dscale must have shape [2, 3], got [3]"),
       (
           {2: ((2, _D), "float32")},
@@ -281,11 +279,13 @@ class ErrorsTest(parameterized.TestCase):
   def test_gradients_and_workspaces(self, wrong, message):
     x = _values(2, 4, _D)
     results = dict(
-        enumerate((
-            *(((2, 4, _D), "float32"), ((2, _D), "float32")),
-            *(((2, 4, _D), "float32"), ((2, 5, _D), "float32")),
-            ((2, 4, 1, _D), "float32"),
-        ))
+        enumerate(
+            (
+                *(((2, 4, _D), "float32"), ((2, _D), "float32")),
+                *(((2, 4, _D), "float32"), ((2, 5, _D), "float32")),
+                ((2, 4, 1, _D), "float32"),
+            )
+        )
     )
     args = ([x, _values(1, _D), x, x], 7)
     _call(_EMULATED[1], results.values(), *args, batch_rank=np.int64(1))

@@ -28,7 +28,9 @@ def _outer(a, b, c, trailing_rank=0):
     if x.ndim == core_rank:
       return x
     source = x.ndim - core_rank - trailing_rank
-    return np.moveaxis(x, range(source, source + core_rank), range(-core_rank, 0))
+    return np.moveaxis(
+        x, range(source, source + core_rank), range(-core_rank, 0)
+    )
 
   a, b = core_last(a, 1), core_last(b, 1)
   expected = a[..., :, None] * b[..., None, :] + np.asarray(c)[..., None, None]
@@ -149,7 +151,9 @@ class RowsTest(parameterized.TestCase):
       (1, (1, 5), (1, 3)),
       (2, (2, 5), (4,)),
   )
-  def test_shared_operand_with_trailing_loops(self, batch_rank, loops, trailing):
+  def test_shared_operand_with_trailing_loops(
+      self, batch_rank, loops, trailing
+  ):
     x = _values(*loops, 3, *trailing)
     rank = len(loops)
     attributes = {

@@ -25,13 +25,10 @@ XLA_FFI_OPS_CPU_KERNEL void Forward(Cpu cpu, int64_t begin, int64_t end,
 }
 
 template <typename T, typename W>
-XLA_FFI_OPS_CPU_KERNEL void Backward(Cpu cpu, int64_t begin, int64_t end,
-                                     int64_t cols, Rows<const W> scale,
-                                     Rows<const T> sum,
-                                     Rows<const Accumulator<T>> rstd,
-                                     Rows<const T> dy, Rows<const T> dsum,
-                                     T* dx, T* dresidual,
-                                     Accumulator<T>* sums) {
+XLA_FFI_OPS_CPU_KERNEL void Backward(
+    Cpu cpu, int64_t begin, int64_t end, int64_t cols, Rows<const W> scale,
+    Rows<const T> sum, Rows<const Accumulator<T>> rstd, Rows<const T> dy,
+    Rows<const T> dsum, T* dx, T* dresidual, Accumulator<T>* sums) {
   using Acc = Accumulator<T>;
   const BackwardFormula<Acc> f{rstd};
   const Outputs out{dx, dresidual};
@@ -42,13 +39,13 @@ XLA_FFI_OPS_CPU_KERNEL void Backward(Cpu cpu, int64_t begin, int64_t end,
   }
 }
 
-#define INSTANTIATE(T, W)                                                     \
-  template void Forward<T, W>(Cpu, int64_t, int64_t, int64_t, Accumulator<T>, \
-                              Rows<const T>, Rows<const T>, Rows<const W>,    \
-                              T*, T*, Accumulator<T>*);                       \
-  template void Backward<T, W>(Cpu, int64_t, int64_t, int64_t, Rows<const W>, \
-                               Rows<const T>, Rows<const Accumulator<T>>,     \
-                               Rows<const T>, Rows<const T>, T*, T*,          \
+#define INSTANTIATE(T, W)                                                      \
+  template void Forward<T, W>(Cpu, int64_t, int64_t, int64_t, Accumulator<T>,  \
+                              Rows<const T>, Rows<const T>, Rows<const W>, T*, \
+                              T*, Accumulator<T>*);                            \
+  template void Backward<T, W>(Cpu, int64_t, int64_t, int64_t, Rows<const W>,  \
+                               Rows<const T>, Rows<const Accumulator<T>>,      \
+                               Rows<const T>, Rows<const T>, T*, T*,           \
                                Accumulator<T>*);
 XLA_FFI_OPS_WEIGHTED_TYPES(INSTANTIATE)
 

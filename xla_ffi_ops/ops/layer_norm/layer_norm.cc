@@ -26,11 +26,13 @@ XLA_FFI_OPS_CPU_KERNEL void Forward(Cpu cpu, int64_t begin, int64_t end,
 }
 
 template <typename T, typename W>
-XLA_FFI_OPS_CPU_KERNEL void Backward(
-    Cpu cpu, int64_t begin, int64_t end, int64_t cols, Rows<const T> x,
-    Rows<const W> scale, Rows<const W> bias, Rows<const Accumulator<T>> mean,
-    Rows<const Accumulator<T>> rstd, Rows<const T> dy, T* dx,
-    Accumulator<T>* sums) {
+XLA_FFI_OPS_CPU_KERNEL void Backward(Cpu cpu, int64_t begin, int64_t end,
+                                     int64_t cols, Rows<const T> x,
+                                     Rows<const W> scale, Rows<const W> bias,
+                                     Rows<const Accumulator<T>> mean,
+                                     Rows<const Accumulator<T>> rstd,
+                                     Rows<const T> dy, T* dx,
+                                     Accumulator<T>* sums) {
   using Acc = Accumulator<T>;
   const BackwardFormula<Acc> f{mean, rstd};
   if (scale.data == nullptr && bias.data == nullptr) {

@@ -38,14 +38,13 @@ XLA_FFI_OPS_CPU_KERNEL void Backward(Cpu cpu, int64_t begin, int64_t end,
   }
 }
 
-#define INSTANTIATE(T, W)                                                   \
-  template void Forward<T, W>(Cpu, int64_t, int64_t, int64_t,               \
-                              Accumulator<T>, Rows<const T>, Rows<const W>, \
-                              T*, Accumulator<T>*);                         \
-  template void Backward<T, W>(Cpu, int64_t, int64_t, int64_t,              \
-                               Rows<const T>, Rows<const W>,                \
-                               Rows<const Accumulator<T>>, Rows<const T>,   \
-                               T*, Accumulator<T>*);
+#define INSTANTIATE(T, W)                                                     \
+  template void Forward<T, W>(Cpu, int64_t, int64_t, int64_t, Accumulator<T>, \
+                              Rows<const T>, Rows<const W>, T*,               \
+                              Accumulator<T>*);                               \
+  template void Backward<T, W>(Cpu, int64_t, int64_t, int64_t, Rows<const T>, \
+                               Rows<const W>, Rows<const Accumulator<T>>,     \
+                               Rows<const T>, T*, Accumulator<T>*);
 XLA_FFI_OPS_WEIGHTED_TYPES(INSTANTIATE)
 
 }  // namespace xla_ffi_ops::rms_norm

@@ -25,10 +25,9 @@ XLA_FFI_OPS_CPU_KERNEL void Backward(Cpu cpu, int64_t begin, int64_t end,
           kNoSums<Acc>, y, dy);
 }
 
-#define INSTANTIATE(T)                                                       \
-  template void Forward<T>(Cpu, int64_t, int64_t, int64_t, Rows<const T>,    \
-                           T*);                                              \
-  template void Backward<T>(Cpu, int64_t, int64_t, int64_t, Rows<const T>,   \
+#define INSTANTIATE(T)                                                         \
+  template void Forward<T>(Cpu, int64_t, int64_t, int64_t, Rows<const T>, T*); \
+  template void Backward<T>(Cpu, int64_t, int64_t, int64_t, Rows<const T>,     \
                             Rows<const T>, T*);
 XLA_FFI_OPS_TYPES(INSTANTIATE)
 

@@ -20,11 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.testing.interval import Interval
-from jax_ffi_ops.kit.testing.rounding import WIDE
 from jax_ffi_ops.kit.testing.rounding import column_additions
 from jax_ffi_ops.kit.testing.rounding import gamma
 from jax_ffi_ops.kit.testing.rounding import in_range
 from jax_ffi_ops.kit.testing.rounding import round_to
+from jax_ffi_ops.kit.testing.rounding import WIDE
 
 # How many roundings a function's error is, if it is not one: exp.h and CUDA's
 # functions are right to 2 units in the last place.
@@ -147,7 +147,9 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
 
 def _product(value, a, b):
   del value
-  return np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
+  return (
+      np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
+  )
 
 
 def _quotient(value, a, b):

@@ -40,7 +40,9 @@ def dtypes(case: Case) -> Iterator[Case]:
 def mixed_dtypes(case: Case) -> Iterator[Case]:
   """Yields the case with each pair of dtypes that callers may mix."""
   for main, dtype in _main_dtypes(case):
-    for _, weight in _main_dtypes(case) if _has_weights(case) else ((0, dtype),):
+    for _, weight in (
+        _main_dtypes(case) if _has_weights(case) else ((0, dtype),)
+    ):
       yield _with_dtypes(case, main, dtype, weight)
 
 
@@ -51,7 +53,9 @@ def _has_weights(case):
 def _main_dtypes(case):
   """Yields the first operand that is no weight, and its dtypes."""
   op = case.op
-  index = next(i for i, name in enumerate(op.operands) if name not in op.weights)
+  index = next(
+      i for i, name in enumerate(op.operands) if name not in op.weights
+  )
   first = jnp.dtype(case.operands[index].dtype)
   allowed = op.dtypes[index] or {first}
   for dtype in sorted(allowed, key=lambda d: (d != first, d.name)):

@@ -135,7 +135,9 @@ class Target:
       return False
     results = dict(right.results)
     for name, b in frame.results.items():  # Of any number of parts.
-      if name.endswith("_workspace") and len(b.shape) == len(results[name].shape):
+      if name.endswith("_workspace") and len(b.shape) == len(
+          results[name].shape
+      ):
         *groups, _, cols = results[name].shape
         parts = max(1, b.shape[len(groups)])
         results[name] = Buffer((*groups, parts, cols), results[name].dtype)
@@ -147,9 +149,7 @@ class Target:
     names = self.call.op.result_names
     return {n: jnp.dtype(dtype) for n, (_, dtype) in zip(names, results)}
 
-  def core(
-      self, name: str, sizes: Mapping[str, int] | None = None
-  ) -> Shape:
+  def core(self, name: str, sizes: Mapping[str, int] | None = None) -> Shape:
     """Returns the core shape of an operand, result or cotangent."""
     if sizes is None:
       sizes = {

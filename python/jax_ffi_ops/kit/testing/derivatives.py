@@ -31,9 +31,7 @@ class DerivativesTest(Base):
       made = len(program.call_operands(target))
       for calls in (made, program.calls(target)):
         if calls not in expected:
-          self.fail_row(
-              "vjp", f"{calls} calls of {target}, not {expected[0]}"
-          )
+          self.fail_row("vjp", f"{calls} calls of {target}, not {expected[0]}")
 
   def test_eager_vjp(self):
     if not self.has_derivatives:

@@ -78,7 +78,9 @@ class Definition:
         x = x.map(rows.flat)
         *groups, count = x.shape
         x = x.sum(-1, additions=row_additions(count, math.prod(groups)))
-      expected.append(x.rounded(b.dtype).map(functools.partial(rows.result, name)))
+      expected.append(
+          x.rounded(b.dtype).map(functools.partial(rows.result, name))
+      )
     return expected
 
   def _main_dtype(self, arrays):

@@ -59,7 +59,9 @@ class PublicCallTest(Base):
       for dtype in _FOREIGN_DTYPES:
         array = np.zeros(x.core, dtype)
         self._check_call(TypeError, [name], array.dtype, self._with(i, array))
-      self._check_call(TypeError, [name], "key<", self._with(i, jax.random.key(0)))
+      self._check_call(
+          TypeError, [name], "key<", self._with(i, jax.random.key(0))
+      )
 
   def test_refuses_what_is_no_array(self):
     for i, name in enumerate(self.case.op.operands):
@@ -75,9 +77,13 @@ class PublicCallTest(Base):
       if not core:
         continue
       for shape in {x.core[1:], ()} - {x.core}:
-        self._check_call(ValueError, [name], "", self._with(i, np.ones(shape, x.dtype)))
+        self._check_call(
+            ValueError, [name], "", self._with(i, np.ones(shape, x.dtype))
+        )
       for axis, dim in enumerate(core):
-        alike = [n for n, c in zip(op.operands, op.signature.operands) if dim in c]
+        alike = [
+            n for n, c in zip(op.operands, op.signature.operands) if dim in c
+        ]
         if len(alike) == 1:
           continue
         for size in (0, 1, x.core[axis] + 1):
@@ -87,7 +93,9 @@ class PublicCallTest(Base):
       if name in op.parameters:
         for loops in ((1,), (2,)):
           wrong = np.ones((*loops, *x.core), x.dtype)
-          self._check_call(ValueError, [name], wrong.shape, self._with(i, wrong))
+          self._check_call(
+              ValueError, [name], wrong.shape, self._with(i, wrong)
+          )
 
   def test_refuses_traced_operands(self):
     """Under jit and vmap, too."""
@@ -106,10 +114,15 @@ class PublicCallTest(Base):
   def test_refuses_attributes(self):
     operands = self.case.arrays((2,))
     for name, attribute in self.case.op.attributes.items():
-      if isinstance(attribute.type, list) or np.dtype(attribute.type).kind in "bUO":
+      if (
+          isinstance(attribute.type, list)
+          or np.dtype(attribute.type).kind in "bUO"
+      ):
         continue
       for value in (*_NO_NUMBERS, True, np.bool_(True)):
-        self._check_call(TypeError, [name], repr(value), operands, {name: value})
+        self._check_call(
+            TypeError, [name], repr(value), operands, {name: value}
+        )
       if attribute.minimum is not None:
         values = [attribute.minimum - 1, np.int8(attribute.minimum - 3)]
         if np.dtype(attribute.type).kind == "f":

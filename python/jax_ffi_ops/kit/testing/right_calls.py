@@ -177,7 +177,9 @@ def of_frame(
   dims = target.dimensions(frame)
   parts = dict(zip(frame.operands, dims.arrays))
   for name in (*target.operands, *target.call.op.operands):
-    full = dims.full(target.core(name, dims.sizes), target.call.op.axes[name][1])
+    full = dims.full(
+        target.core(name, dims.sizes), target.call.op.axes[name][1]
+    )
     if parts.setdefault(name, full) != full:
       if not definition.is_free(target, name):
         return None

@@ -65,7 +65,9 @@ def round_to(value: np.ndarray, dtype: Any) -> np.ndarray:
   """Returns the nearest numbers of `dtype`, subnormal ones too."""
   info = jnp.finfo(dtype)
   _, exponent = np.frexp(value)
-  unit = np.ldexp(WIDE(1), np.maximum(exponent, info.minexp + 1) - info.nmant - 1)
+  unit = np.ldexp(
+      WIDE(1), np.maximum(exponent, info.minexp + 1) - info.nmant - 1
+  )
   with np.errstate(invalid="ignore"):
     rounded = np.rint(value / unit) * unit
   rounded = np.where(np.isfinite(value), rounded, value)

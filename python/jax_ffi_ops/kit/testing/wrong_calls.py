@@ -65,7 +65,9 @@ def shapes(target: Target, frame: Frame) -> Iterator[Wrong]:
   for name, b in frame.buffers.items():
     for shape in sorted(near_shapes(b.shape)):
       wrong = frame.replace(**{name: Buffer(shape, b.dtype)})
-      yield Wrong(f"{name} of shape {shape}", wrong, _names(target, frame, name))
+      yield Wrong(
+          f"{name} of shape {shape}", wrong, _names(target, frame, name)
+      )
 
 
 def dtypes(target: Target, frame: Frame) -> Iterator[Wrong]:
@@ -76,7 +78,9 @@ def dtypes(target: Target, frame: Frame) -> Iterator[Wrong]:
     for dtype in _DTYPES if is_first else _FEW_DTYPES:
       if jnp.dtype(dtype) != b.dtype:
         wrong = frame.replace(**{name: Buffer(b.shape, jnp.dtype(dtype))})
-        yield Wrong(f"{name} of dtype {dtype}", wrong, _names(target, frame, name))
+        yield Wrong(
+            f"{name} of dtype {dtype}", wrong, _names(target, frame, name)
+        )
   weights = [n for n in target.call.op.weights if n in frame.operands]
   for dtype in _DTYPES[:4] if weights else ():
     changed = {
@@ -191,4 +195,6 @@ def _bad_bits(target, bits):
 def _with(
     label: str, frame: Frame, attributes: Mapping[str, Any], message: str = ""
 ) -> Wrong:
-  return Wrong(label, dataclasses.replace(frame, attributes=attributes), message)
+  return Wrong(
+      label, dataclasses.replace(frame, attributes=attributes), message
+  )
