@@ -92,8 +92,9 @@ def at_limits(case: Case) -> Iterator[Case]:
     yield dataclasses.replace(case, attributes={**case.attributes, **least})
 
 
-# A column, what leaves a rest in any vector length, and more than a block.
-_SIZES = (1, 33, 1025)
+# A column, what leaves most of a vector of any length as a rest, and more than
+# the blocks that are added up.
+_SIZES = (1, 31, 1023, 8199)
 
 
 def sizes(case: Case) -> Iterator[Case]:
