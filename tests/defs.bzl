@@ -5,7 +5,7 @@ load("@rules_python//python:defs.bzl", "py_test")
 
 _TAG = "gpu"
 
-def jax_test(name, src = None, size = "medium", deps = [], **kwargs):
+def jax_test(name, src = None, size = "medium", tags = [], deps = [], **kwargs):
     """A py_test of jax_ffi_ops whose source is `src`, or `name`.py; for GPUs too."""
     py_test(
         name = name,
@@ -13,7 +13,7 @@ def jax_test(name, src = None, size = "medium", deps = [], **kwargs):
         srcs = [src or name + ".py"],
         main = src or name + ".py",
         legacy_create_init = False,
-        tags = [_TAG],
+        tags = tags + [_TAG],
         visibility = ["//tests:__subpackages__"],
         deps = deps + [
             "//python/jax_ffi_ops",
