@@ -152,7 +152,9 @@ class Case:
     """
     ranks = [len(x.core) for x in self.operands]
     if self.reference is None and self.op.reference is None:
-      raise ValueError(f"{self.op.name} has no reference: give one to the Case.")
+      raise ValueError(
+          f"{self.op.name} has no reference: give one to the Case."
+      )
     reference = self.reference or (
         lambda *xs: tuple(self.op.split_results(self._reference(*xs))[0])
     )
