@@ -26,5 +26,6 @@ def benchmark(name, tests = {}):
             name = test,
             size = "medium",
             args = ["--repeats=1"] + args,
+            env = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"},
             **common
         )

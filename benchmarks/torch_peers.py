@@ -44,16 +44,16 @@ def _bind(function, direction, operands, cotangents):
     return lambda: _tuple(function(*operands))
   for operand in operands:
     operand.requires_grad_()
-  pull_back = functools.partial(
+  vjp = functools.partial(
       torch.autograd.grad, inputs=operands, grad_outputs=cotangents
   )
   if direction == "backward":
     results = _tuple(function(*operands))
-    return lambda: pull_back(results, retain_graph=True)
+    return lambda: vjp(results, retain_graph=True)
 
   def both():
     results = _tuple(function(*operands))
-    return *results, *pull_back(results)
+    return *results, *vjp(results)
 
   return both
 

@@ -33,8 +33,8 @@ def run_pass(function, direction, operands, cotangents):
   tupled = lambda *operands: tuple(jax.tree.leaves(function(*operands)))
   if direction == "forward":
     return tupled(*operands)
-  results, pull_back = jax.vjp(tupled, *operands)
-  gradients = pull_back(cotangents)
+  results, vjp = jax.vjp(tupled, *operands)
+  gradients = vjp(cotangents)
   return gradients if direction == "backward" else results + gradients
 
 
@@ -64,9 +64,9 @@ def of_op(function, direction, sets) -> Variant:
     return of_peer(function, direction, sets)
 
   def step(state):
-    pull_back, cotangents = state
-    gradients = pull_back(cotangents)
-    return gradients, (pull_back, (gradients[0], *cotangents[:-1]))
+    vjp, cotangents = state
+    gradients = vjp(cotangents)
+    return gradients, (vjp, (gradients[0], *cotangents[:-1]))
 
   tupled = lambda *operands: tuple(jax.tree.leaves(function(*operands)))
   linear = jax.jit(lambda *operands: jax.vjp(tupled, *operands)[1])

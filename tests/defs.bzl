@@ -5,13 +5,15 @@ load("@rules_python//python:defs.bzl", "py_test")
 
 _TAG = "gpu"
 
-def jax_test(name, src = None, size = "medium", tags = [], deps = [], **kwargs):
+def jax_test(name, src = None, size = "medium", env = {}, tags = [], deps = [], **kwargs):
     """A py_test of jax_ffi_ops whose source is `src`, or `name`.py; for GPUs too."""
     py_test(
         name = name,
         size = size,
         srcs = [src or name + ".py"],
         main = src or name + ".py",
+        # Most programs run once. `.ci/run full` optimizes them, too.
+        env = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"} | env,
         legacy_create_init = False,
         tags = tags + [_TAG],
         visibility = ["//tests:__subpackages__"],
@@ -24,12 +26,11 @@ def jax_test(name, src = None, size = "medium", tags = [], deps = [], **kwargs):
         **kwargs
     )
 
-def op_test(name, shards = 4, deps = []):
+def op_test(name, deps = []):
     """The test of an op, `name`.py: all that its BUILD file has.
 
     Args:
       name: <op>_test.
-      shards: how many processes share it.
       deps: what it imports but jax_ffi_ops and its kit.
     """
     native.exports_files(
@@ -38,7 +39,6 @@ def op_test(name, shards = 4, deps = []):
     )
     jax_test(
         name = name,
-        shard_count = shards,
         deps = deps + ["//python/jax_ffi_ops/kit:testing"],
     )
     gpu_tests(name = "gpu_tests")

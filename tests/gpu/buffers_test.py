@@ -109,7 +109,7 @@ class BuffersTest(GpuTestCase):
     operands = self.case.arrays()
     args = operands, self.case.cotangents(operands)
     given = jax.tree.map(jnp.array, args)
-    jax.block_until_ready(jax.jit(transforms.pull_back(self.case))(*given))
+    jax.block_until_ready(jax.jit(transforms.vjp(self.case))(*given))
     jax.tree.map(np.testing.assert_array_equal, args, given)
 
 

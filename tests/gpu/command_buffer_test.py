@@ -77,7 +77,7 @@ class CommandBufferTest(GpuTestCase):
   def test_same_bits(self, rows, cols):
     """With new inputs in each run, the old ones' memory in use or not."""
     for case in kinds(self.case, cols):
-      function = transforms.pull_back(case)
+      function = transforms.vjp(case)
       outside = jax.jit(function, compiler_options=_NO_GRAPHS)
       inside = jax.jit(function, compiler_options=_GRAPHS)
       kept = []

@@ -22,13 +22,13 @@ class ProgramsTest(GpuTestCase):
   def setUp(self):
     super().setUp()
     self.case = with_columns(self.case, 1024)
-    self.run_op = transforms.pull_back(self.case)
+    self.run_op = transforms.vjp(self.case)
     operands = self.case.arrays((8, 6))
     self.args = operands, self.case.cotangents(operands)
 
   def check_program(self, row, function, *args):
     actual = jax.jit(function)(*(args or self.args))
-    self.compare_pull_back(row, actual, *self.args)
+    self.compare_vjp(row, actual, *self.args)
 
   def axes(self, name):
     """Returns how arrays are split by rows: weights are not."""

@@ -25,7 +25,7 @@ class StreamsTest(GpuTestCase):
 
   def setUp(self):
     super().setUp()
-    self.run_op = jax.jit(transforms.pull_back(self.case))
+    self.run_op = jax.jit(transforms.vjp(self.case))
     self.args = []
     for rows, cols in _SHAPES:
       case = with_columns(self.case, cols)

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import layout
 from jax_ffi_ops.kit import lowering
-from jax_ffi_ops.kit.primitives import Primitives
 from ops import library
 
 
@@ -28,17 +27,19 @@ def declare(name: str) -> kit.Op:
   )
 
 
-def declare_with(name: str, method: str, faulty: Callable) -> kit.Op:
-  """Declares the op with a method of its primitives replaced by `faulty`.
+def declare_with(
+    name: str, primitive: type, method: str, faulty: Callable
+) -> kit.Op:
+  """Declares the op with a method of a primitive replaced by `faulty`.
 
-  That is called with the primitives, the method and the method's arguments.
+  That is called with the primitive, the method and the method's arguments.
   """
-  original = getattr(Primitives, method)
+  original = getattr(primitive, method)
 
   def replaced(self, *args, **kwargs):
     return faulty(self, original, *args, **kwargs)
 
-  with mock.patch.object(Primitives, method, replaced):
+  with mock.patch.object(primitive, method, replaced):
     return declare(name)
 
 
@@ -68,20 +69,18 @@ def looping(self, original, operands, axes, **params):
 
   def call(index):
     one = [x if a is None else x[index] for x, a in zip(moved, axes)]
-    return self.forward(*one, **params)
+    return self(*one, **params)
 
   size = next(x.shape[0] for x, a in zip(moved, axes) if a is not None)
   results = jax.lax.map(call, jnp.arange(size))
   return results, [0] * len(results)
 
 
-def computing_again(self, original, cotangents, *operands, **params):
-  """Calls the forward handler in reverse mode too."""
-  del params["active"]
-  (again,) = self.forward(*operands[:2], **params)
-  return original(
-      self, [0 * again + cotangents[0]], *operands, active=(True, True)
-  )
+def computing_again(self, original, operands, tangents, **params):
+  """Calls the forward handler for the tangents too."""
+  results, tangents = original(self, operands, tangents, **params)
+  (again,) = self(*operands, **params)
+  return results, [tangents[0] * (1 + 0 * again)]
 
 
 class _WithoutSums(layout.Layout):

@@ -11,6 +11,8 @@ from faulty_ops import declare_with
 import jax.numpy as jnp
 
 from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.backward_primitive import BackwardPrimitive
+from jax_ffi_ops.kit.forward_primitive import ForwardPrimitive
 
 _NUMBERS = r"-?\d\S*, expected -?\d\S*; \d+ of \d+ elements are wrong"
 
@@ -110,7 +112,8 @@ class FaultyOpsTest(parameterized.TestCase):
   @parameterized.parameters(
       (
           "wrong_vmap",
-          "_forward_batch",
+          ForwardPrimitive,
+          "_batch",
           faulty_ops.reversing,
           testing.BatchingTest,
           "test_vmap_over_each_axis",
@@ -118,7 +121,8 @@ class FaultyOpsTest(parameterized.TestCase):
       ),
       (
           "copying_vmap",
-          "_forward_batch",
+          ForwardPrimitive,
+          "_batch",
           faulty_ops.copying,
           testing.BatchingTest,
           "test_vmap_copies_nothing",
@@ -127,7 +131,8 @@ class FaultyOpsTest(parameterized.TestCase):
       ),
       (
           "looping_vmap",
-          "_forward_batch",
+          ForwardPrimitive,
+          "_batch",
           faulty_ops.looping,
           testing.BatchingTest,
           "test_vmap_over_each_axis",
@@ -136,7 +141,8 @@ class FaultyOpsTest(parameterized.TestCase):
       ),
       (
           "missing_sum",
-          "_backward_layout",
+          BackwardPrimitive,
+          "_layout",
           faulty_ops.without_sums,
           testing.PartitioningTest,
           "test_partitioned_automatically",
@@ -145,7 +151,8 @@ class FaultyOpsTest(parameterized.TestCase):
       ),
       (
           "gathers",
-          "_forward_layout",
+          ForwardPrimitive,
+          "_layout",
           faulty_ops.whole,
           testing.PartitioningTest,
           "test_partitioned_automatically",
@@ -154,15 +161,18 @@ class FaultyOpsTest(parameterized.TestCase):
       ),
       (
           "computes_twice",
-          "_tangent_transpose",
+          ForwardPrimitive,
+          "_jvp",
           faulty_ops.computing_again,
           testing.DerivativesTest,
           "test_vjp_calls_the_backward_handler",
           "under vjp: 2 calls of test_computes_twice_fwd, not 1",
       ),
   )
-  def test_primitives(self, name, method, faulty, suite, test, message):
-    op = declare_with(f"test_{name}", method, faulty)
+  def test_primitives(
+      self, name, primitive, method, faulty, suite, test, message
+  ):
+    op = declare_with(f"test_{name}", primitive, method, faulty)
     self.check(op, suite, test, message)
 
   def test_wrong_dtype(self):

@@ -136,10 +136,12 @@ using Accumulator =
 // is T.
 #define XLA_FFI_OPS_TYPES(MACRO) \
   MACRO(Float16) MACRO(BFloat16) MACRO(float) MACRO(double)
-#define XLA_FFI_OPS_WEIGHTED_TYPES(MACRO)                              \
-  MACRO(Float16, Float16)                                              \
-  MACRO(Float16, float)                                                \
-  MACRO(BFloat16, BFloat16) MACRO(BFloat16, float) MACRO(float, float) \
-      MACRO(double, double)
+#define XLA_FFI_OPS_WEIGHTED_TYPES(MACRO) \
+  MACRO(Float16, Float16)                 \
+  MACRO(Float16, float)                   \
+  MACRO(BFloat16, BFloat16)               \
+  MACRO(BFloat16, float)                  \
+  MACRO(float, float)                     \
+  MACRO(double, double)
 
 #endif  // XLA_FFI_OPS_KIT_FLOAT16_H_

@@ -14,8 +14,8 @@ import numpy as np
 from jax_ffi_ops.kit import attributes as attribute_types
 from jax_ffi_ops.kit import dimensions
 from jax_ffi_ops.kit import dtypes
-from jax_ffi_ops.kit import primitives
 from jax_ffi_ops.kit.declaration import Declaration
+from jax_ffi_ops.kit.forward_primitive import ForwardPrimitive
 
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
 
@@ -25,7 +25,7 @@ class Op:
 
   def __init__(self, declaration: Declaration):
     self.declaration = declaration
-    self._primitives = primitives.Primitives(declaration)
+    self._forward = ForwardPrimitive(declaration)
 
   def __repr__(self) -> str:
     return f"<op {self.declaration.name}: {self.declaration.signature}>"
@@ -33,7 +33,7 @@ class Op:
   @property
   def primitive(self) -> Any:
     """The primitive of its calls in a jaxpr."""
-    return self._primitives.forward_p
+    return self._forward.primitive
 
   @property
   def targets(self) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ class Op:
     arrays, params = self._arrays(operands, axis)
     values = attribute_types.convert(op.name, op.attributes, attributes)
 
-    results = self._primitives.forward(*arrays, **values, **params)
+    results = self._forward(*arrays, **values, **params)
     results = results[: len(op.outputs)]
     return results[0] if len(results) == 1 else tuple(results)
 

@@ -130,8 +130,8 @@ class Base(absltest.TestCase):
     expected = self.case.oracle(transforms.of_operands, operands)
     self.compare(row, actual, expected, self.result_labels(operands))
 
-  def compare_pull_back(self, row, actual, operands, cotangents):
-    expected = self.case.oracle(transforms.pull_back, operands, cotangents)
+  def compare_vjp(self, row, actual, operands, cotangents):
+    expected = self.case.oracle(transforms.vjp, operands, cotangents)
     labels = self.result_labels(operands) + self.gradient_labels(operands)
     self.compare(row, actual, expected, labels)
 
@@ -141,13 +141,13 @@ class Base(absltest.TestCase):
     """Checks that `function` has the values of the op."""
     self.compare_values(row, function(*operands), operands)
 
-  def check_push_forward(self, row, function, operands):
+  def check_jvp(self, row, function, operands):
     """Checks that `function` has the values and tangents of the op."""
     args = (operands, self.case.tangents(operands))
     self.compare(
         row,
-        jax.jit(transforms.push_forward(function))(*args),
-        self.case.oracle(transforms.push_forward, *args),
+        jax.jit(transforms.jvp(function))(*args),
+        self.case.oracle(transforms.jvp, *args),
         self.result_labels(operands) + self.tangent_labels(operands),
     )
 
@@ -173,9 +173,9 @@ class Base(absltest.TestCase):
       self.compare_values(row, program(*operands), operands)
       return program
     cotangents = self.case.cotangents(operands)
-    program = Program(transforms.pull_back(function), operands, cotangents)
+    program = Program(transforms.vjp(function), operands, cotangents)
     actual = program(operands, cotangents)
-    self.compare_pull_back(row, actual, operands, cotangents)
+    self.compare_vjp(row, actual, operands, cotangents)
     return program
 
 

@@ -96,7 +96,7 @@ class BatchingTest(Base):
     if not self.has_derivatives:
       program = Program(function, *operands)
       return program, program(*operands), expected
-    program = Program(transforms.pull_back(function), operands, cotangents)
+    program = Program(transforms.vjp(function), operands, cotangents)
     first = len(expected) - len(self.case.differentiable)
     for slot, index in enumerate(self.case.differentiable, first):
       if axes[index] is None:
@@ -106,7 +106,7 @@ class BatchingTest(Base):
     return program, program(operands, cotangents), expected
 
   def _vmap_of_gradient(self, axes, operands, cotangents, expected, ct_axes=0):
-    function = jax.vmap(transforms.pull_back(self.case), (list(axes), ct_axes))
+    function = jax.vmap(transforms.vjp(self.case), (list(axes), ct_axes))
     program = Program(function, operands, cotangents)
     return program, program(operands, cotangents), expected
 
@@ -126,7 +126,7 @@ class BatchingTest(Base):
     if self.has_derivatives:
       labels += self.gradient_labels(examples[0])
       expected = [
-          self.case.oracle(transforms.pull_back, x, ct)
+          self.case.oracle(transforms.vjp, x, ct)
           for x, ct in zip(examples, cotangents)
       ]
     else:

@@ -139,9 +139,11 @@ class Case:
   @functools.cached_property
   def all_results(self) -> oracle.Oracle:
     """The definition with residuals, if the op has a reference."""
-    ranks = [len(x.core) for x in self.operands]
-    reference = self._reference if self.op.reference else self.reference
-    return oracle.Oracle(reference or self._reference, ranks)
+    ranks = tuple(len(x.core) for x in self.operands)
+    if self.op.reference is None:
+      return oracle.Oracle(self.reference or self._reference, ranks)
+    attributes = tuple(self.call.attributes.items())
+    return _oracle_of_op(self.op, attributes, ranks)
 
   @functools.cached_property
   def oracle(self) -> oracle.Oracle:
@@ -164,8 +166,7 @@ class Case:
     op = self.op
     if op.reference is None:
       raise ValueError(f"{op.name} has no reference: give one to the Case.")
-    named = dict(zip(op.operands, operands, strict=True))
-    return op.reference(named, plain(self.call.attributes))
+    return _by_reference(op, self.call.attributes, operands)
 
   @property
   def is_wide(self) -> bool:
@@ -244,6 +245,19 @@ class Case:
         Operand(dtype=operands[i].dtype).array(seed + i, operands[i].shape)
         for i in self.differentiable
     ]
+
+
+def _by_reference(op, attributes, operands):
+  named = dict(zip(op.operands, operands, strict=True))
+  return op.reference(named, plain(attributes))
+
+
+@functools.cache
+def _oracle_of_op(op, attributes, ranks):
+  """Returns one for all dtypes: it computes in float64 anyhow."""
+  return oracle.Oracle(
+      lambda *operands: _by_reference(op, dict(attributes), operands), ranks
+  )
 
 
 def _calls(jaxpr):

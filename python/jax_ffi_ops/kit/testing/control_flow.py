@@ -63,7 +63,7 @@ class ControlFlowTest(Base):
     operands = self.case.arrays()
     self.check_values("while_loop", jax.jit(looped), operands)
     if self.has_derivatives:  # JAX has only forward mode for it.
-      self.check_push_forward("while_loop", looped, operands)
+      self.check_jvp("while_loop", looped, operands)
 
   def _looped(self, loop):
     def looped(*operands):
@@ -127,8 +127,8 @@ class ControlFlowTest(Base):
     self.check_values("pmap", function, operands)
     if self.has_derivatives:
       cotangents = self.case.cotangents(operands)
-      actual = transforms.pull_back(function)(operands, cotangents)
-      self.compare_pull_back("pmap", actual, operands, cotangents)
+      actual = transforms.vjp(function)(operands, cotangents)
+      self.compare_vjp("pmap", actual, operands, cotangents)
 
 
 def _one(operands):

@@ -16,7 +16,7 @@ class DerivativesTest(Base):
     if self.case.op.reference is not None or not self.case.differentiable:
       return
     operands = self.case.arrays()
-    jvp = jax.jit(transforms.push_forward(self.case))
+    jvp = jax.jit(transforms.jvp(self.case))
     with self.assertRaisesRegex(NotImplementedError, self.case.op.name):
       jvp.lower(operands, self.case.tangents(operands))
 
@@ -38,15 +38,15 @@ class DerivativesTest(Base):
       return
     operands = self.case.arrays((2,))
     cotangents = self.case.cotangents(operands)
-    actual = transforms.pull_back(self.case)(operands, cotangents)
-    self.compare_pull_back("an eager vjp", actual, operands, cotangents)
+    actual = transforms.vjp(self.case)(operands, cotangents)
+    self.compare_vjp("an eager vjp", actual, operands, cotangents)
 
   def test_vjp_of_each_operand_alone(self):
     if not self.has_derivatives:
       return
     operands = self.case.arrays()
     cotangents = self.case.cotangents(operands)
-    expected = self.case.oracle(transforms.pull_back, operands, cotangents)
+    expected = self.case.oracle(transforms.vjp, operands, cotangents)
     gradients = expected[-len(self.case.differentiable) :]
     labels = self.gradient_labels(operands)
     for index, want, label in zip(
@@ -58,17 +58,17 @@ class DerivativesTest(Base):
 
   def _vjp_of(self, index):
     def vjp(operands, cotangents):
-      results, pull_back = jax.vjp(
+      results, vjp = jax.vjp(
           lambda x: self.case(*operands[:index], x, *operands[index + 1 :]),
           operands[index],
       )
-      return pull_back(transforms.real_tangents(results, cotangents))
+      return vjp(transforms.real_tangents(results, cotangents))
 
     return vjp
 
   def test_jvp(self):
     if self.has_derivatives:
-      self.check_push_forward("jvp", self.case, self.case.arrays())
+      self.check_jvp("jvp", self.case, self.case.arrays())
 
   def test_linearize_and_its_transpose(self):
     if not self.has_derivatives:

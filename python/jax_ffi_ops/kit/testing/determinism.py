@@ -42,7 +42,7 @@ def _program(case: Case):
   operands = case.arrays((right_calls.many(case),), shared=_weights(case))
   if case.op.reference is None or not case.differentiable:
     return jax.jit(case), operands
-  function = jax.jit(transforms.pull_back(case))
+  function = jax.jit(transforms.vjp(case))
   return function, (operands, case.cotangents(operands))
 
 

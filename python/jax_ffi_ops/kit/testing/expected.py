@@ -98,14 +98,16 @@ class Definition:
     op = rows.target.call.op
     full = [rows.full(name, arrays[name]) for name in op.operands]
     if not rows.target.is_backward:
-      found = self.case.all_results(transforms.of_operands, full)
+      found = self.case.all_results.over_rows(
+          transforms.of_operands, rows.loops, full
+      )
     else:
       cotangents = [
           rows.full("d" + name, arrays["d" + name])
           for name in rows.target.cotangents
       ]
-      found = self.case.all_results(
-          _pull_back(len(op.outputs)), full, cotangents
+      found = self.case.all_results.over_rows(
+          _vjp(len(op.outputs)), rows.loops, full, cotangents
       )
     expected = []
     for (name, b), x in zip(rows.visible_results(), found):
@@ -152,16 +154,18 @@ class Definition:
         )
         for i, o in enumerate(self.case.operands)
     ]
-    found = self.case.all_results(transforms.of_operands, operands)
+    found = self.case.all_results.over_rows(
+        transforms.of_operands, rows, operands
+    )
     x = found[self.case.op.result_names.index(name)]
     last = range(x.ndim - trailing, x.ndim)
     return np.moveaxis(x, range(leading, len(rows)), last)
 
 
 @functools.cache
-def _pull_back(visible):
+def _vjp(visible):
   def transform(function):
-    return lambda operands, cotangents: transforms.pull_back(
+    return lambda operands, cotangents: transforms.vjp(
         lambda *xs: function(*xs)[:visible]
     )(operands, cotangents)[1]
 

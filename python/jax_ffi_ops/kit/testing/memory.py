@@ -37,7 +37,7 @@ class MemoryTest(Base):
     operands = [jnp.array(x) for x in originals]
     kept = self.case.cotangents(originals)
     cotangents = [jnp.array(x) for x in kept]
-    vjp = jax.jit(transforms.pull_back(self.case))
+    vjp = jax.jit(transforms.vjp(self.case))
     jax.block_until_ready(vjp(operands, cotangents))
     self._check_unchanged("vjp", self.case.op.operands, originals, operands)
     names = [f"cotangent {index}" for index in range(len(kept))]

@@ -2,6 +2,7 @@
 """The definition of an op, in high precision and under transformations."""
 
 from collections.abc import Callable, Sequence
+import math
 from typing import Any
 
 import jax
@@ -48,6 +49,23 @@ class Oracle:
         self._programs[transform] = program
       results = program(*jax.tree.map(_widen, args))
     return [np.asarray(x) for x in jax.tree.leaves(results)]
+
+  def over_rows(
+      self, transform: Callable[..., Any], loops: Sequence[int], *args: Any
+  ) -> list:
+    """Likewise, where all arrays begin with the same loops.
+
+    These become one, whose size is one of a few: so are the programs.
+    """
+    count = math.prod(loops)
+    more = (1 << max(6, (count - 1).bit_length())) - count
+
+    def flat(x):
+      x = x.reshape((count, *x.shape[len(loops) :]))
+      return np.pad(x, [(0, more)] + [(0, 0)] * (x.ndim - 1))
+
+    results = self(transform, *jax.tree.map(flat, args))
+    return [x[:count].reshape((*loops, *x.shape[1:])) for x in results]
 
 
 def _widen(x):

@@ -88,9 +88,9 @@ class PartitioningTest(CommunicationBase):
     with mesh():
       specs = placement.cotangent_specs(self.case)
       placed = placement.place(cotangents, specs)
-      program = Program(transforms.pull_back(function), operands, placed)
+      program = Program(transforms.vjp(function), operands, placed)
       actual = program(operands, placed)
-    self.compare_pull_back(row, actual, arrays, cotangents)
+    self.compare_vjp(row, actual, arrays, cotangents)
     self.check_sums(row, program, placement)
 
   def _check_result_shardings(self, row, results, arrays, placement):
@@ -172,16 +172,16 @@ class PartitioningTest(CommunicationBase):
     ]
     split = NamedSharding(placements.LINE.mesh(), P("a"))
     args = jax.device_put((arrays, cotangents), split)
-    program = Program(jax.vmap(transforms.pull_back(self.case)), *args)
+    program = Program(jax.vmap(transforms.vjp(self.case)), *args)
     row = f"vmap of vjp and jit, {placements.LINE}"
     self.compare(
         row,
         program(*args),
-        self.case.oracle(_vmap_of_pull_back, arrays, cotangents),
+        self.case.oracle(_vmap_of_vjp, arrays, cotangents),
         self.result_labels(examples[0]) + self.gradient_labels(examples[0]),
     )
     self.check_no_loop_gathered(row, program, placements.LINE)
 
 
-def _vmap_of_pull_back(function):
-  return jax.vmap(transforms.pull_back(function))
+def _vmap_of_vjp(function):
+  return jax.vmap(transforms.vjp(function))

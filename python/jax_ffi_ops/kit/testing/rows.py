@@ -13,7 +13,7 @@ from jax_ffi_ops.kit.testing.frames import Frame
 class Rows:
   """The loops of a call, brought to the front of its arrays: leading, trailing.
 
-  They are there in full or as 1.
+  They are there in full or as 1; `loops` has them in full.
   """
 
   def __init__(self, target: Target, frame: Frame):
@@ -22,7 +22,7 @@ class Rows:
     self._dims = target.dimensions(frame)
     self._lead = len(self._dims.leading)
     self._trail = len(self._dims.trailing)
-    self._loops = (*self._dims.leading, *self._dims.trailing)
+    self.loops = (*self._dims.leading, *self._dims.trailing)
     self._batch = int(frame.attributes.get("batch_rank", self._lead))
 
   def visible_results(self) -> list[tuple[str, Buffer]]:
@@ -51,20 +51,20 @@ class Rows:
   def full(self, name: str, x: np.ndarray) -> np.ndarray:
     """Returns an array with all loops in full, its core the last axes."""
     core = self._core_rank(name)
-    return np.broadcast_to(x, (*self._loops, *x.shape[x.ndim - core :]))
+    return np.broadcast_to(x, (*self.loops, *x.shape[x.ndim - core :]))
 
   def is_shared(self, name: str) -> bool:
     """Returns whether a gradient is the sum over rows."""
     if not self.target.is_backward:
       return False
     rank = len(self._frame.results[name].shape) - self._core_rank(name)
-    return rank < len(self._loops)
+    return rank < len(self.loops)
 
   def flat(self, x: np.ndarray) -> np.ndarray:
     """Returns [groups..., core..., rows] of an array with all loops."""
-    core = x.shape[len(self._loops) :]
-    groups = self._loops[: self._batch]
-    rows = math.prod(self._loops[self._batch :])
+    core = x.shape[len(self.loops) :]
+    groups = self.loops[: self._batch]
+    rows = math.prod(self.loops[self._batch :])
     return np.moveaxis(x.reshape((*groups, rows, *core)), len(groups), -1)
 
   def result(self, name: str, x: np.ndarray) -> np.ndarray:
@@ -72,6 +72,6 @@ class Rows:
     if self.is_shared(name):
       return x
     x = self.full(name, x)
-    loops = len(self._loops)
+    loops = len(self.loops)
     last = range(x.ndim - self._trail, x.ndim)
     return np.moveaxis(x, range(self._lead, loops), last)

@@ -72,7 +72,7 @@ class ShardMapTest(CommunicationBase):
     row = f"vjp inside shard_map with check_vma={check_vma}, {placement}"
     program = Program(function, operands, cotangents)
     actual = program(operands, cotangents)
-    self.compare_pull_back(row, actual, operands, cotangents)
+    self.compare_vjp(row, actual, operands, cotangents)
     self.check_sums(row, program, placement)
 
   def _gradient_inside(self, placement, check_vma):
@@ -80,7 +80,7 @@ class ShardMapTest(CommunicationBase):
     shared = placement.shared | self.case.parameters
 
     def inside(operands, cotangents):
-      results, gradients = transforms.pull_back(self.case)(operands, cotangents)
+      results, gradients = transforms.vjp(self.case)(operands, cotangents)
       if not check_vma:  # Only with it does JAX know what devices share.
         gradients = [
             jax.lax.psum(x, ("a", "b")) if i in shared else x

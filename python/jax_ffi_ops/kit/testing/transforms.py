@@ -36,7 +36,7 @@ def of_operands(function):
   return lambda operands: function(*operands)
 
 
-def pull_back(function):
+def vjp(function):
   """(operands, cotangents) -> (results, cotangents of the operands)."""
 
   def run(operands, cotangents):
@@ -46,7 +46,7 @@ def pull_back(function):
   return run
 
 
-def push_forward(function):
+def jvp(function):
   """(operands, tangents) -> (results, tangents of the results)."""
 
   def run(operands, tangents):

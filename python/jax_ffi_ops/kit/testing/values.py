@@ -73,7 +73,7 @@ class ValuesTest(Base):
       results = program(*operands)
       if self.has_derivatives:
         args = (operands, self.case.tangents(operands))
-        results, _ = jax.jit(transforms.push_forward(self.case))(*args)
+        results, _ = jax.jit(transforms.jvp(self.case))(*args)
     row = "jax_numpy_dtype_promotion=strict"
     self.compare_values(row, results, operands)
 
