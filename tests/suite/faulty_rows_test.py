@@ -42,7 +42,7 @@ class FaultyRowsTest(parameterized.TestCase):
       ),
       (
           "ignores_attribute",
-          "test_handler_refuses_attributes",
+          "test_handler_refuses_attribute_types",
           r"ignores_attribute_fwd takes factor .*: the handler has to refuse",
       ),
       (
@@ -52,7 +52,7 @@ class FaultyRowsTest(parameterized.TestCase):
       ),
       (
           "ignores_present",
-          "test_handler_refuses_attributes",
+          "test_handler_refuses_attribute_values",
           r"ignores_present_fwd takes present .*: the handler has to refuse",
       ),
       (

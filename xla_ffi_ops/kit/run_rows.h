@@ -90,9 +90,11 @@ HD Accumulator<T> Widen(const T& value) {
 // Every kLanes-th element is of one lane, in blocks: the rounding error of a
 // sum grows with 256 + cols / (256 kLanes), and the order of the additions is
 // that of every vector width. The lanes are arrays of numbers, one for each of
-// a statistic's numbers: statistics of two are not vectorized.
-template <int kLanes, typename S, typename Acc, typename Element>
-HD S Total(int64_t cols, Element element) {
+// a statistic's numbers: statistics of two are not vectorized. Before each
+// kLanes elements it calls ahead(j).
+template <int kLanes, typename S, typename Acc, typename Element,
+          typename Ahead>
+HD S Total(int64_t cols, Element element, Ahead ahead) {
   constexpr int n = sizeof(S) / sizeof(Acc);
   constexpr int64_t kBlock = 256 * kLanes;
   S total = S::Initial();
@@ -110,7 +112,10 @@ HD S Total(int64_t cols, Element element) {
       }
     };
     int64_t j = begin;
-    for (; j + kLanes <= end; j += kLanes) add(j, kLanes);
+    for (; j + kLanes <= end; j += kLanes) {
+      ahead(j);
+      add(j, kLanes);
+    }
     add(j, static_cast<int>(end - j));
     for (int half = kLanes / 2; half > 0; half /= 2) {
 #pragma omp simd
@@ -125,17 +130,19 @@ HD S Total(int64_t cols, Element element) {
   return total;
 }
 
-template <int kLanes, int p, typename Acc, typename F, typename... Line>
-HD void RunPasses(const F& f, typename F::Row& row, int64_t cols, Line... x) {
+template <int kLanes, int p, typename Acc, typename F, typename Ahead,
+          typename... Line>
+HD void RunPasses(const F& f, typename F::Row& row, int64_t cols, Ahead ahead,
+                  Line... x) {
   if constexpr (p < F::kPasses) {
     using S = decltype(f.Add(Pass<p>(), row, Widen(x[0])...));
     const auto known = row;
     const auto element = [=](int64_t j) INLINED {
       return f.Add(Pass<p>(), known, Widen(x[j])...);
     };
-    f.Finish(Pass<p>(), row, Total<kLanes, S, Acc>(cols, element),
+    f.Finish(Pass<p>(), row, Total<kLanes, S, Acc>(cols, element, ahead),
              static_cast<Acc>(cols));
-    RunPasses<kLanes, p + 1, Acc>(f, row, cols, x...);
+    RunPasses<kLanes, p + 1, Acc>(f, row, cols, ahead, x...);
   }
 }
 
@@ -180,13 +187,25 @@ template <int kRows, typename F, typename T, int n, typename Acc, int m,
           typename... Line>
 HD void RunLines(const F& f, int64_t begin, int64_t cols, Outputs<T, n> out,
                  Outputs<Acc, m> columns, const Lines<Line, kRows>&... x) {
+  constexpr int kLanes = 64 / sizeof(T);  // of a cache line
   typename F::Row row[kRows];
+  out = out.At(begin * cols);
+  // Stores of several rows in turn wait long for lines that are not in the
+  // cache: the passes fetch them. It is up to a third of the time; of more than
+  // 1024 columns it costs.
+  const int64_t fetched = cols <= 1024 ? -1 : 0;
   for (int i = 0; i < kRows; ++i) {
+    const auto fetch = [=](int64_t j) INLINED {
+      if constexpr (kRows > 1) {
+        for (int k = 0; k < n; ++k) {
+          __builtin_prefetch(out.data[k] + i * cols + (j & fetched), 1);
+        }
+      }
+    };
     row[i] = f.Load(begin + i);
-    RunPasses<64 / sizeof(T), 0, Acc>(f, row[i], cols, x.line[i]...);
+    RunPasses<kLanes, 0, Acc>(f, row[i], cols, fetch, x.line[i]...);
     f.Save(begin + i, row[i]);
   }
-  out = out.At(begin * cols);
 #pragma omp simd
   for (int64_t j = 0; j < cols; ++j) {
     const auto sums = StoreFrom<m, 0>(f, row, cols, j, out,

@@ -109,10 +109,17 @@ class HandlerTest(Base):
           target, lambda frame: wrong_calls.dtypes(target, frame)  # pylint: disable=cell-var-from-loop
       )
 
-  def test_handler_refuses_attributes(self):
+  def test_handler_refuses_attribute_types(self):
+    for target in self._targets(extremes=True):
+      self._check_wrong(
+          target, lambda frame: wrong_calls.attribute_types(target, frame)  # pylint: disable=cell-var-from-loop
+      )
+
+  def test_handler_refuses_attribute_values(self):
     for target in self._targets():
-      for wrong in (wrong_calls.attribute_types, wrong_calls.attribute_values):
-        self._check_wrong(target, lambda frame: wrong(target, frame))  # pylint: disable=cell-var-from-loop
+      self._check_wrong(
+          target, lambda frame: wrong_calls.attribute_values(target, frame)  # pylint: disable=cell-var-from-loop
+      )
 
   def _check_right(self, target, call):
     try:
