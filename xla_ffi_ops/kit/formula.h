@@ -10,7 +10,9 @@
 //     void Save(int64_t row, const Row&) const;           // residuals
 //     Values<Acc, n> Store(const Row&, Acc x...) const;   // the n outputs
 //     Sums<Acc, m> Column(const Row&, Acc x...) const;    // terms of m sums
-//   };                                                    // over the rows
+//                                                         // over the rows
+//     Values<Acc, 1> StoreAdded(const Row&, Acc) const;   // optional: Store,
+//   };                       // from the number that Add gave in the last pass
 //
 // S is a statistic: Sums, Max, or another struct of an array `value` of one or
 // two numbers with Initial and Combine, of a number each and of all. x... are

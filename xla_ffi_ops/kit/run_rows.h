@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "xla_ffi_ops/kit/device.h"
@@ -130,19 +131,24 @@ HD S Total(int64_t cols, Element element, Ahead ahead) {
   return total;
 }
 
+// `added` is where the numbers that the last pass adds go, or nullptr.
 template <int kLanes, int p, typename Acc, typename F, typename Ahead,
-          typename... Line>
+          typename Added, typename... Line>
 HD void RunPasses(const F& f, typename F::Row& row, int64_t cols, Ahead ahead,
-                  Line... x) {
+                  Added added, Line... x) {
   if constexpr (p < F::kPasses) {
     using S = decltype(f.Add(Pass<p>(), row, Widen(x[0])...));
     const auto known = row;
     const auto element = [=](int64_t j) INLINED {
-      return f.Add(Pass<p>(), known, Widen(x[j])...);
+      const S s = f.Add(Pass<p>(), known, Widen(x[j])...);
+      if constexpr (p + 1 == F::kPasses && std::is_pointer_v<Added>) {
+        added[j] = s.value[0];
+      }
+      return s;
     };
     f.Finish(Pass<p>(), row, Total<kLanes, S, Acc>(cols, element, ahead),
              static_cast<Acc>(cols));
-    RunPasses<kLanes, p + 1, Acc>(f, row, cols, ahead, x...);
+    RunPasses<kLanes, p + 1, Acc>(f, row, cols, ahead, added, x...);
   }
 }
 
@@ -203,7 +209,7 @@ HD void RunLines(const F& f, int64_t begin, int64_t cols, Outputs<T, n> out,
       }
     };
     row[i] = f.Load(begin + i);
-    RunPasses<kLanes, 0, Acc>(f, row[i], cols, fetch, x.line[i]...);
+    RunPasses<kLanes, 0, Acc>(f, row[i], cols, fetch, nullptr, x.line[i]...);
     f.Save(begin + i, row[i]);
   }
 #pragma omp simd
@@ -213,6 +219,29 @@ HD void RunLines(const F& f, int64_t begin, int64_t cols, Outputs<T, n> out,
     if constexpr (m > 0) columns.data[0][j] += sums.value[0];
     if constexpr (m > 1) columns.data[1][j] += sums.value[1];
   }
+}
+
+template <typename F, typename = void>
+struct StoresAdded : std::false_type {};
+template <typename F>
+struct StoresAdded<F, std::void_t<decltype(&F::StoreAdded)>> : std::true_type {
+};
+
+// One row of a formula that has StoreAdded, and no weights. Such passes compute
+// much: they fetch the next row and the lines that this one is stored to.
+template <typename F, typename T, typename Acc, typename... Same>
+HD void RunLineByAdded(const F& f, int64_t i, int64_t cols, T* y, Acc* added,
+                       const Same*... x) {
+  const auto fetch = [=](int64_t j) INLINED {
+    __builtin_prefetch(y + j, 1);
+    (__builtin_prefetch(x + cols + j), ...);
+  };
+  typename F::Row row = f.Load(i);
+  RunPasses<64 / sizeof(T), 0, Acc>(f, row, cols, fetch, added, x...);
+  f.Save(i, row);
+#pragma omp simd
+  for (int64_t j = 0; j < cols; ++j)
+    y[j] = f.StoreAdded(row, added[j]).value[0];
 }
 
 }  // namespace internal
@@ -231,6 +260,16 @@ HD void RunRows(Cpu, const F& f, int64_t begin, int64_t end, int64_t cols,
     for (; row + 4 <= end; row += 4) {
       RunLines<4>(f, row, cols, out, columns,
                   Lines{in[row], in[row + 1], in[row + 2], in[row + 3]}...);
+    }
+  }
+  // Of longer rows, the numbers would not stay in the cache.
+  if constexpr (internal::StoresAdded<F>()) {
+    if (cols <= 65536) {
+      std::vector<Acc> added(cols);
+      for (; row < end; ++row) {
+        internal::RunLineByAdded(f, row, cols, out.data[0] + row * cols,
+                                 added.data(), in[row]...);
+      }
     }
   }
   for (; row < end; ++row) {

@@ -37,7 +37,10 @@ struct ForwardFormula {
   }
   HD void Save(int64_t, const Row&) const {}
   HD Values<Acc, 1> Store(const Row& row, Acc x) const {
-    return {{Exp(x - row.max) * row.factor}};
+    return StoreAdded(row, Exp(x - row.max));
+  }
+  HD Values<Acc, 1> StoreAdded(const Row& row, Acc exp) const {
+    return {{exp * row.factor}};
   }
 };
 
