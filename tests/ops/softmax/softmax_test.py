@@ -24,6 +24,15 @@ class SoftmaxTest(testing.OpTest):
       softmax, [Operand((16,))], definition=_definition, gradient=_gradient
   )
 
+  def test_rows_too_long_to_keep(self):
+    """Of more than 65536 columns, the CPU computes each exponential twice."""
+    x = np.random.default_rng(0).normal(size=(3, 70_000)).astype(np.float32)
+    # x - max is at most 10: as many half units in the last place of exp; more
+    # are those of exp, the sum and the quotient.
+    np.testing.assert_allclose(
+        softmax(x), _definition(x.astype(np.float64)), rtol=32 * 2**-24
+    )
+
 
 if __name__ == "__main__":
   absltest.main()
