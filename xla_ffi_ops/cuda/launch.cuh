@@ -81,8 +81,8 @@ int64_t ActiveClusters(const StreamDevice& device, void (*kernel)(Args),
   const auto key = std::tuple(device.id(), function, shape.cluster, threads,
                               shape.shared_bytes);
   if (shape.cluster == 1) {
-    // What the runtime tells is not limited by barriers, of which some devices
-    // have 16, and each block has one.
+    // The runtime's count ignores hardware barriers. Each block needs one, and
+    // some devices have only 16 for each multiprocessor.
     constexpr int kMaxBlocks = 16;
     const int blocks = internal::Cached(key, [&](int* count) {
       return cudaOccupancyMaxActiveBlocksPerMultiprocessor(

@@ -42,7 +42,7 @@ inline constexpr Operands<Workspace<W, Accumulator<T>>, 0> kNoSums = {};
 // Rows begin to begin + groups * rows.
 struct RowRange {
   int64_t begin;
-  int64_t groups;  // over the rows of each of which there are sums
+  int64_t groups;  // each has its own sums over its rows
   int64_t rows;    // of a group
   int64_t cols;
 };

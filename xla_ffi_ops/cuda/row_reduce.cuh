@@ -52,8 +52,9 @@ __device__ inline void SendStat(int block, Stat* to, const Stat& stat,
 // All threads of a block call it equally often. The order in which statistics
 // are combined depends on the launch's shape alone.
 //
-// It has the first RowReduceBytes of the block's shared memory. A kernel may
-// use them too where its rows are not a cluster's, after a __syncthreads().
+// It uses the first RowReduceBytes of the block's shared memory. If no row is
+// shared by the blocks of a cluster, a kernel may use these bytes too, after a
+// __syncthreads().
 // None of its statistics is larger than kStatBytes.
 template <int kStatBytes>
 class RowReduce {

@@ -74,8 +74,8 @@ class Call : public Checks {
  public:
   using Checks::Operand, Checks::Result;
 
-  // `present` has the bits of all required operands, and no other ones than
-  // those of the optional.
+  // `present` must have the bits of all required operands. It may also have
+  // bits of optional operands, and no others.
   void Present(int64_t present, int64_t required, int64_t optional);
 
   // Gives the arguments their buffers. There are as many as are given.

@@ -78,8 +78,8 @@ class Checks {
   void Operand(const char* name, const xla::ffi::AnyBuffer& buffer,
                DTypeSet expected, std::initializer_list<Dim*> core);
 
-  // An operand that may also have just the first `loop_rank` loop dimensions,
-  // and no trailing ones; the others share it. Returns whether it does. Only
+  // An operand that rows may share. It then has only the first `loop_rank` loop
+  // dimensions and no trailing ones. Returns whether rows share it. Call it
   // after the operands that have all loop dimensions.
   bool SharedOperand(const char* name, const xla::ffi::AnyBuffer& buffer,
                      DTypeSet expected, std::initializer_list<Dim*> core,

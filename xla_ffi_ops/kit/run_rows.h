@@ -88,11 +88,12 @@ HD Accumulator<T> Widen(const T& value) {
   return value;
 }
 
-// Every kLanes-th element is of one lane, in blocks: the rounding error of a
-// sum grows with 256 + cols / (256 kLanes), and the order of the additions is
-// that of every vector width. The lanes are arrays of numbers, one for each of
-// a statistic's numbers: statistics of two are not vectorized. Before each
-// kLanes elements it calls ahead(j).
+// Combines the elements of a row in kLanes lanes: element j is in lane
+// j % kLanes. It works in blocks, so the rounding error of a sum grows only with
+// 256 + cols / (256 kLanes). The order of the additions is the same for every
+// vector width. Each number of a statistic has its own array of lanes: g++ does
+// not vectorize an array of statistics of two numbers. Before each kLanes
+// elements it calls ahead(j).
 template <int kLanes, typename S, typename Acc, typename Element,
           typename Ahead>
 HD S Total(int64_t cols, Element element, Ahead ahead) {
@@ -196,9 +197,9 @@ HD void RunLines(const F& f, int64_t begin, int64_t cols, Outputs<T, n> out,
   constexpr int kLanes = 64 / sizeof(T);  // of a cache line
   typename F::Row row[kRows];
   out = out.At(begin * cols);
-  // Stores of several rows in turn wait long for lines that are not in the
-  // cache: the passes fetch them. It is up to a third of the time; of more than
-  // 1024 columns it costs.
+  // Stores to several rows in turn wait long for lines that are not in the
+  // cache, up to a third of the time: the passes prefetch these lines. With more
+  // than 1024 columns that costs more than it saves.
   const int64_t fetched = cols <= 1024 ? -1 : 0;
   for (int i = 0; i < kRows; ++i) {
     const auto fetch = [=](int64_t j) INLINED {

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The primitive of an op: operands -> results, by the forward handler.
 
-Its tangents are another primitive, whose transpose is a third, the backward
-handler's. derivatives.py says what these two compute. An op with `transpose=`
-is its own tangent primitive. Operands that are left out are passed to none.
+Another primitive computes its tangents. The transpose of that one is a third
+primitive, which calls the backward handler. derivatives.py says what these two
+compute. An op with `transpose=` is its own tangent primitive. An operand that
+is left out is passed to none of these primitives.
 
 Residuals that callers do not see have no tangents: they are functions of the
 operands, so derivatives of any order that go through the operands alone are

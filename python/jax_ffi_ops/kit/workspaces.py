@@ -2,7 +2,8 @@
 """Memory for partial sums of gradients that rows share, for CUDA handlers.
 
 It is one more result of a backward handler for each operand of `row_sums`. A
-handler has no other memory: a CUDA graph would replay with what is freed.
+handler may use no other memory: it would be freed after the call, and a CUDA
+graph that replays the call would still use it.
 """
 
 import math
