@@ -14,8 +14,8 @@
 //     Values<Acc, 1> StoreAdded(const Row&, Acc) const;   // optional: Store,
 //   };                       // from the number that Add gave in the last pass
 //
-// S is a statistic: Sums, Max, or another struct. It has an array `value` of one
-// or two numbers, Initial(), and two Combine functions: one combines two
+// S is a statistic: Sums, Max, or another struct. It has an array `value` of
+// one or two numbers, Initial(), and two Combine functions: one combines two
 // numbers, the other combines whole statistics. x... are
 // the elements of the inputs, widened: first those of the rows, then those of
 // the weights; a weight that is not there gives what changes nothing (Ones,

@@ -89,11 +89,11 @@ HD Accumulator<T> Widen(const T& value) {
 }
 
 // Combines the elements of a row in kLanes lanes: element j is in lane
-// j % kLanes. It works in blocks, so the rounding error of a sum grows only with
-// 256 + cols / (256 kLanes). The order of the additions is the same for every
-// vector width. Each number of a statistic has its own array of lanes: g++ does
-// not vectorize an array of statistics of two numbers. Before each kLanes
-// elements it calls ahead(j).
+// j % kLanes. It works in blocks, so the rounding error of a sum grows only
+// with 256 + cols / (256 kLanes). The order of the additions is the same for
+// every vector width. Each number of a statistic has its own array of lanes:
+// g++ does not vectorize an array of statistics of two numbers. Before each
+// kLanes elements it calls ahead(j).
 template <int kLanes, typename S, typename Acc, typename Element,
           typename Ahead>
 HD S Total(int64_t cols, Element element, Ahead ahead) {
@@ -198,8 +198,8 @@ HD void RunLines(const F& f, int64_t begin, int64_t cols, Outputs<T, n> out,
   typename F::Row row[kRows];
   out = out.At(begin * cols);
   // Stores to several rows in turn wait long for lines that are not in the
-  // cache, up to a third of the time: the passes prefetch these lines. With more
-  // than 1024 columns that costs more than it saves.
+  // cache, up to a third of the time: the passes prefetch these lines. With
+  // more than 1024 columns that costs more than it saves.
   const int64_t fetched = cols <= 1024 ? -1 : 0;
   for (int i = 0; i < kRows; ++i) {
     const auto fetch = [=](int64_t j) INLINED {

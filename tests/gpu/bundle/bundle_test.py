@@ -64,7 +64,7 @@ class BundleTest(absltest.TestCase):
     return done.returncode, done.stdout
 
   def test_tests(self):
-    status, output = self.start("test", "gpu/alignment", "kit_attributes")
+    status, output = self.start("test", "gpu/buffers", "kit_attributes")
     self.assertEqual(status, 0, output)
     self.assertRegex(
         output, r"(?m)^tests/kit/kit_attributes_test.py: \d+ passed"
@@ -127,7 +127,7 @@ class BundleTest(absltest.TestCase):
   def test_everything_is_there(self):
     _, output = self.start("list")
     names = output.split()
-    for name in ("rms_norm_conformance", "gpu/large", "suite/ops"):
+    for name in ("ops/rms_norm/rms_norm", "gpu/large", "suite/ops"):
       self.assertIn(name, output)
     for name in names:
       self.assertNotIn("bundle", name)
