@@ -47,7 +47,8 @@ def find_quotations(document, text):
   for path, quotation in _QUOTATION.findall(text):
     if quotation not in (folder / path).read_text("utf-8"):
       sys.exit(f"readme: this is not in {path}:\n{quotation}")
-  for path in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+  prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+  for path in re.findall(r"\]\(([^)#]+)[^)]*\)", prose):
     if "://" not in path and not (folder / path).exists():
       sys.exit(f"readme: {document} refers to {path}, which is not there")
 

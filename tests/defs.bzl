@@ -2,6 +2,7 @@
 """What the tests here have in common."""
 
 load("@rules_python//python:defs.bzl", "py_test")
+load("//tests/cuda:defs.bzl", "OPS")
 
 _TAG = "gpu"
 
@@ -33,6 +34,9 @@ def op_test(name, deps = []):
       name: <op>_test.
       deps: what it imports but jax_ffi_ops and its kit.
     """
+    op = name.removesuffix("_test")
+    if op not in OPS:
+        fail("add %s to OPS of //tests/cuda:defs.bzl: its kernels are tested there" % op)
     native.exports_files(
         [name + ".py"],
         visibility = ["//tests:__subpackages__"],

@@ -37,7 +37,7 @@ def declare(signature="(n)->(n)", platforms=(), **kwargs):
 
 
 def _scaled(x, w, *, eps):
-  rstd = 1 / jnp.sqrt(jnp.mean(x * x) + eps.astype(x.dtype))
+  rstd = 1 / jnp.sqrt(jnp.mean(x * x) + eps)
   y = x * rstd
   return (y if w is None else y * w).astype(x.dtype), rstd
 

@@ -82,7 +82,7 @@ cumsum = kit.op(
     signature="(n,*)->(n,*)",
     dtypes=("float32", "float64"),
     attributes={"reverse": np.bool_},
-    reference=lambda x, *, reverse: jax.lax.cumsum(x, reverse=bool(reverse)),
+    reference=lambda x, *, reverse: jax.lax.cumsum(x, reverse=reverse),
     transpose=lambda dy, *, reverse: cumsum(dy, reverse=not reverse),
 )
 

@@ -182,5 +182,11 @@ class Declaration:
 
 
 def plain(attributes: Mapping[str, Value]) -> dict[str, Any]:
-  """Returns attributes as NumPy scalars, arrays and strings."""
-  return {name: value.value for name, value in attributes.items()}
+  """Returns attributes as Python scalars, NumPy arrays and strings.
+
+  A NumPy scalar would widen what a reference computes from it and x.
+  """
+  return {
+      name: x.value.item() if isinstance(x.value, np.generic) else x.value
+      for name, x in attributes.items()
+  }

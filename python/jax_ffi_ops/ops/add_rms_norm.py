@@ -11,7 +11,7 @@ from jax_ffi_ops import kit
 
 
 def _rstd(wide, eps):
-  return 1 / jnp.sqrt(jnp.mean(wide * wide) + eps.astype(wide.dtype))
+  return 1 / jnp.sqrt(jnp.mean(wide * wide) + eps)
 
 
 def _reference(x, residual, scale, *, eps):

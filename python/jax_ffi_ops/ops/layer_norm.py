@@ -14,7 +14,7 @@ def _reference(x, scale, bias, *, eps):
   wide = x.astype(kit.accumulator(x.dtype))
   mean = jnp.mean(wide)
   centered = wide - mean
-  rstd = 1 / jnp.sqrt(jnp.mean(centered * centered) + eps.astype(wide.dtype))
+  rstd = 1 / jnp.sqrt(jnp.mean(centered * centered) + eps)
   y = centered * rstd
   if scale is not None:
     y = y * scale

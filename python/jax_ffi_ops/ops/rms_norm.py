@@ -12,7 +12,7 @@ from jax_ffi_ops import kit
 
 def _reference(x, scale, *, eps):
   wide = x.astype(kit.accumulator(x.dtype))
-  rstd = 1 / jnp.sqrt(jnp.mean(wide * wide) + eps.astype(wide.dtype))
+  rstd = 1 / jnp.sqrt(jnp.mean(wide * wide) + eps)
   y = wide * rstd * (1 if scale is None else scale)
   return y.astype(x.dtype), rstd
 

@@ -14,7 +14,6 @@ from jax_ffi_ops.kit.backward import BackwardCall
 from jax_ffi_ops.kit.backward import Info
 from jax_ffi_ops.kit.calls import Call
 from jax_ffi_ops.kit.declaration import Declaration
-from jax_ffi_ops.kit.declaration import plain
 from jax_ffi_ops.kit.dimensions import Dimensions
 from jax_ffi_ops.kit.testing import legality
 from jax_ffi_ops.kit.testing.frames import Buffer
@@ -73,7 +72,7 @@ class Target:
     """
     call = dataclasses.replace(self.call, trailing_rank=trailing)
     legality.check(self, call, operands, batch_rank)
-    attributes = plain(call.attributes)
+    attributes = {name: x.value for name, x in call.attributes.items()}
     if self.optional:
       attributes["present"] = np.int64(
           sum(
