@@ -8,7 +8,6 @@ import functools
 
 import jax
 from jax.interpreters import ad
-from jax.interpreters import batching
 import jax.numpy as jnp
 
 from jax_ffi_ops.kit import backward as backwards
@@ -29,9 +28,9 @@ class BackwardPrimitive:
 
   def __init__(self, op: Declaration):
     self.op = op
-    self.primitive = binding.primitive(op.name + "_bwd", self._avals)
-    ad.primitive_jvps[self.primitive] = self._jvp
-    batching.primitive_batchers[self.primitive] = self._batch
+    self.primitive = binding.primitive(
+        op.name + "_bwd", self._avals, self._jvp, self._batch
+    )
     handler = lowering.Handler(
         op.library,
         op.backward_target,

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 from jax.extend import core as jex_core
 from jax.interpreters import ad
+from jax.interpreters import batching
 from jax.interpreters import xla
 import jax.numpy as jnp
 
@@ -28,12 +29,22 @@ def without(x: Any, axis: int | None) -> jax.ShapeDtypeStruct:
   return jax.ShapeDtypeStruct(shape, x.dtype)
 
 
-def primitive(name: str, avals: Callable[..., Any]) -> jex_core.Primitive:
+def primitive(
+    name: str,
+    avals: Callable[..., Any],
+    jvp: Callable[..., Any],
+    batch: Callable[..., Any],
+    transpose: Callable[..., Any] | None = None,
+) -> jex_core.Primitive:
   """Makes a primitive with several results; `avals` says what these are."""
   made = jex_core.Primitive(name)
   made.multiple_results = True
   made.def_impl(functools.partial(xla.apply_primitive, made))
   made.def_abstract_eval(avals)
+  ad.primitive_jvps[made] = jvp
+  batching.primitive_batchers[made] = batch
+  if transpose is not None:
+    ad.primitive_transposes[made] = transpose
   return made
 
 

@@ -13,7 +13,6 @@ complete.
 
 import jax
 from jax.interpreters import ad
-from jax.interpreters import batching
 
 from jax_ffi_ops.kit import binding
 from jax_ffi_ops.kit import layout as layouts
@@ -33,11 +32,13 @@ class ForwardPrimitive:
     self.op = op
     self._backward = BackwardPrimitive(op)
     self._tangent = TangentPrimitive(op, self._backward)
-    self.primitive = binding.primitive(op.name, self._avals)
-    ad.primitive_jvps[self.primitive] = self._jvp
-    if op.transpose is not None:
-      ad.primitive_transposes[self.primitive] = self._transpose
-    batching.primitive_batchers[self.primitive] = self._batch
+    self.primitive = binding.primitive(
+        op.name,
+        self._avals,
+        self._jvp,
+        self._batch,
+        self._transpose if op.transpose is not None else None,
+    )
     handler = lowering.Handler(
         op.library,
         op.forward_target,

@@ -9,7 +9,6 @@ import functools
 
 import jax
 from jax.interpreters import ad
-from jax.interpreters import batching
 
 from jax_ffi_ops.kit import binding
 from jax_ffi_ops.kit import derivatives
@@ -26,10 +25,13 @@ class TangentPrimitive:
   def __init__(self, op: Declaration, backward: BackwardPrimitive):
     self.op = op
     self._backward = backward
-    self.primitive = binding.primitive(op.name + "_tangent", self._avals)
-    ad.primitive_jvps[self.primitive] = self._jvp
-    ad.primitive_transposes[self.primitive] = self._transpose
-    batching.primitive_batchers[self.primitive] = self._batch
+    self.primitive = binding.primitive(
+        op.name + "_tangent",
+        self._avals,
+        self._jvp,
+        self._batch,
+        self._transpose,
+    )
     lowering.register(self.primitive, self._layout, self._function)
 
   def tangents(
