@@ -91,6 +91,16 @@ class KitDeclarationTest(parameterized.TestCase):
     ):
       _declare("test_op", attributes={"a": kind})
 
+  def test_attribute_does_not_widen_what_the_reference_computes(self):
+    with jax.enable_x64(True):
+      op = _declare(
+          "shifted",
+          attributes={"shift": np.float64},
+          reference=lambda x, *, shift: x + shift,
+      )
+      result = jax.eval_shape(lambda x: op(x, shift=1), _X)
+    self.assertEqual(result.dtype, np.float32)
+
   def test_handler_that_the_library_lacks(self):
     library = kit.Library(_PATH)
     with self.assertRaisesRegex(
