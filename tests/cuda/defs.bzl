@@ -16,15 +16,16 @@ _DISASSEMBLER = {
     "NVDISASM": "@xla_ffi_ops_cuda//:nvdisasm",
 }
 
-def cuda_test(name, libraries = {}, deps = [], disassembles = False, src = None):
+def cuda_test(name, src = None, libraries = {}, env = {}, deps = [], disassembles = False):
     """A py_test of what --config=cuda builds; it needs no GPU.
 
     Args:
       name: its source is `name`.py, or `src`.
+      src: see `name`.
       libraries: shared objects, by the environment variable that has the path.
+      env: more environment variables.
       deps: Python libraries, beside the kit, jax and absl.
       disassembles: whether it has the toolkit's disassembler, for sass.py.
-      src: see `name`.
     """
     files = libraries | (_DISASSEMBLER if disassembles else {})
     py_test(
@@ -35,8 +36,9 @@ def cuda_test(name, libraries = {}, deps = [], disassembles = False, src = None)
         data = files.values(),
         env = {key: "$(rootpath %s)" % label for key, label in files.items()} | {
             "ARCHITECTURES": "$(CUDA_ARCHITECTURES)",
-        },
+        } | env,
         legacy_create_init = False,
+        tags = ["cuda"],
         target_compatible_with = select({
             "//:cuda_enabled": [],
             "//conditions:default": ["//:needs_flag_cuda"],
