@@ -2,7 +2,6 @@
 """What the tests here have in common."""
 
 load("@rules_python//python:defs.bzl", "py_test")
-load("//tests/cuda:defs.bzl", "OPS")
 
 _TAG = "gpu"
 
@@ -26,26 +25,6 @@ def jax_test(name, src = None, size = "medium", env = {}, tags = [], deps = [], 
         ],
         **kwargs
     )
-
-def op_test(name, deps = []):
-    """The test of an op, `name`.py: all that its BUILD file has.
-
-    Args:
-      name: <op>_test.
-      deps: what it imports but jax_ffi_ops and its kit.
-    """
-    op = name.removesuffix("_test")
-    if op not in OPS:
-        fail("add %s to OPS of //tests/cuda:defs.bzl: its kernels are tested there" % op)
-    native.exports_files(
-        [name + ".py"],
-        visibility = ["//tests:__subpackages__"],
-    )
-    jax_test(
-        name = name,
-        deps = deps + ["//python/jax_ffi_ops/kit:testing"],
-    )
-    gpu_tests(name = "gpu_tests")
 
 def gpu_tests(name, exclude = []):
     """What runs on a machine with a GPU, too: the last line of a BUILD file.

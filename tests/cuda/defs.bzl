@@ -3,14 +3,6 @@
 
 load("@rules_python//python:defs.bzl", "py_test")
 
-# Ops that have CUDA kernels.
-OPS = [
-    "add_rms_norm",
-    "layer_norm",
-    "rms_norm",
-    "softmax",
-]
-
 _DISASSEMBLER = {
     "CUOBJDUMP": "@xla_ffi_ops_cuda//:cuobjdump",
     "NVDISASM": "@xla_ffi_ops_cuda//:nvdisasm",

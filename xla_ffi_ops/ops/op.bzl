@@ -47,7 +47,7 @@ def native_op(name, deps = []):
         name = "sources",
         testonly = True,
         textual_hdrs = cuda + [name + "_ffi.cc"],
-        visibility = ["//tests/cuda:__subpackages__"],
+        visibility = ["//tests/ops:__subpackages__"],
         deps = [":kernel"],
     )
 

@@ -1,201 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the CUDA kernels of an op on emulated devices, and its formulas, element
-// by element, in float64.
+// The test of an op's CUDA kernels: they compute what their formulas say, on
+// emulated devices, with as many launches for aligned arrays as for others.
+// What this cannot show, a GPU has to: PTX, and the device's memory model.
+//
+//   struct KernelsTest {
+//     template <typename T, typename W>  // of the rows, of the weights
+//     static void Run(const Case& c);    // runs and compares the kernels
+//   };
+//
+//   int main() { return TestWeightedKernels<KernelsTest>(); }
 #ifndef XLA_FFI_OPS_TESTS_CUDA_EMULATOR_ROW_KERNELS_H_
 #define XLA_FFI_OPS_TESTS_CUDA_EMULATOR_ROW_KERNELS_H_
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
-#include <limits>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "tests/cuda/emulator/include/cuda_runtime.h"
-#include "xla_ffi_ops/cuda/row_args.cuh"
-#include "xla_ffi_ops/kit/formula.h"
-#include "xla_ffi_ops/kit/rows.h"
-#include "xla_ffi_ops/kit/workspace.h"
+#include "tests/cuda/emulator/row_arrays.h"
+#include "tests/cuda/emulator/run_exactly.h"
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/float16.h"
 
 namespace xla_ffi_ops {
 
-struct Case {
-  int64_t groups, rows, cols;
-  int64_t parts = 3;
-  unsigned present = 3;  // bit i: weight i is there
-  bool aligned = true;
-  bool finite = true;
-  bool shared = false;  // each row of the inputs stands for two
-
-  std::string Name() const {
-    std::string name;
-    for (const int64_t number :
-         {groups, rows, cols, parts, int64_t{present}, int64_t{aligned},
-          int64_t{finite}, int64_t{shared}}) {
-      name += " " + std::to_string(number);
-    }
-    return name;
-  }
-  // How many elements of a row a thread has, at most.
-  int64_t Depth() const { return cols / 512; }
-};
-
-inline int failures = 0;
-inline std::string context;
-inline std::mt19937 generator;
-inline uint64_t bits = 0;  // a hash of what has been compared
-
-inline void Check(bool condition, const std::string& what) {
-  if (condition) return;
-  if (++failures < 30) {
-    std::fprintf(stderr, "%s: %s\n", context.c_str(), what.c_str());
-  }
-}
-
-// Numbers of a kernel, and the same in float64.
-template <typename T>
-class Numbers {
- public:
-  // Operands are random, results are unwritten. Row i has the numbers of row
-  // i / shared.
-  Numbers(const Case& c, int64_t rows, int64_t cols, bool random,
-          int64_t shared = 1)
-      : size_((rows + shared - 1) / shared * cols),
-        cols_(cols),
-        storage_(size_ + 64),
-        exact_(size_) {
-    std::memset(storage_.data(), 0xff, storage_.size() * sizeof(T));
-    data_ = storage_.data();
-    while (reinterpret_cast<uintptr_t>(data_) % 16 != 0) ++data_;
-    if (!c.aligned) ++data_;
-    map_.dims = 2;
-    map_.stride[0] = 1;
-    map_.size[1] = shared;
-    if (shared == 1) map_.dims = 1;
-    if (!random) return;
-    std::normal_distribution<double> normal;
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const double special[] = {kInfinity, -kInfinity, std::nan(""), 0};
-    for (int64_t i = 0; i < size_; ++i) {
-      const bool finite = c.finite || generator() % size_ > 5;
-      data_[i] =
-          static_cast<T>(finite ? normal(generator) : special[generator() % 4]);
-      exact_[i] = data_[i];
-      if (finite) largest_ = std::max(largest_, std::abs(exact_[i]));
-    }
-  }
-  Numbers(const Numbers&) = delete;
-
-  Rows<const T> rows() const { return {data_, cols_, map_}; }
-  Rows<const double> exact_rows() const { return {exact_.data(), cols_, map_}; }
-  T* data() { return data_; }
-  double* exact() { return exact_.data(); }
-  double largest() const { return largest_; }
-
-  // A number may be off by half a unit in its last place, and by the roundings
-  // of a sum of terms of this magnitude, of which a thread adds up to `depth`,
-  // one after another.
-  void Compare(const std::string& name, double magnitude, int64_t depth) const {
-    constexpr double kAcc = std::numeric_limits<Accumulator<T>>::epsilon();
-    constexpr double kHalf = std::is_same_v<T, Float16>    ? 0x1p-11
-                             : std::is_same_v<T, BFloat16> ? 0x1p-8
-                                                           : 0;
-    constexpr double kLeast = std::is_same_v<T, Float16> ? 0x1p-25 : 1e-38;
-    for (int64_t i = 0; i < size_; ++i) {
-      const double x = data_[i];
-      const double y = exact_[i];
-      const double bound =
-          kHalf * std::abs(y) + (depth + 30) * kAcc * magnitude + kLeast;
-      if (std::isnan(x) && std::isnan(y)) continue;
-      if (x == y || std::abs(x - y) <= bound) continue;
-      return Check(false, name + "[" + std::to_string(i) + "] is " +
-                              std::to_string(x) + ", not " + std::to_string(y));
-    }
-    const auto* byte = reinterpret_cast<const unsigned char*>(data_);
-    for (size_t i = 0; i < size_ * sizeof(T); ++i) bits = bits * 31 + byte[i];
-    const auto* behind = reinterpret_cast<const unsigned char*>(data_ + size_);
-    for (size_t i = 0; i < 32 * sizeof(T); ++i) {
-      if (behind[i] != 0xff) return Check(false, name + " is longer");
-    }
-  }
-
- private:
-  int64_t size_, cols_;
-  std::vector<T> storage_;
-  std::vector<double> exact_;
-  RowMap map_;
-  T* data_;
-  double largest_ = 1;
-};
+inline constexpr Cuda kDevice = {nullptr};
 
 namespace internal {
 
-template <int p = 0, typename Formula, typename Element>
-void FinishPasses(const Formula& formula, typename Formula::Row& row,
-                  int64_t cols, const Element& element) {
-  if constexpr (p < Formula::kPasses) {
-    const auto add = [&](auto... x) {
-      return formula.Add(Pass<p>(), row, x...);
-    };
-    auto total = decltype(element(0, add))::Initial();
-    for (int64_t j = 0; j < cols; ++j) total.Combine(element(j, add));
-    formula.Finish(Pass<p>(), row, total, cols);
-    FinishPasses<p + 1>(formula, row, cols, element);
+// Aligned, once more, and not: it makes as many launches, and for the same
+// alignment the same bits, whatever the order of the threads is.
+inline void Test(Case c, const char* types, void (*test)(const Case&)) {
+  uint64_t first_bits = 0;
+  int first_launches = 0;
+  for (const int run : {0, 1, 2}) {
+    if (run == 1 && c.cols > 1000 && c.cols != 65544) continue;
+    c.aligned = run < 2;
+    context = types + c.Name();
+    generator.seed(c.cols);
+    bits = 0;
+    const int before = emulator::launches;
+    test(c);
+    const int launches = emulator::launches - before;
+    if (run == 0) first_bits = bits, first_launches = launches;
+    Check(launches == first_launches, "another number of launches");
+    Check(run != 1 || bits == first_bits, "other bits in another order");
   }
 }
 
-template <typename Fn, size_t... i, size_t... w>
-auto CallWith(const Fn& fn, const double* inputs, const double* weights,
-              std::index_sequence<i...>, std::index_sequence<w...>) {
-  return fn(inputs[i]..., weights[w]...);
+// Returns main()'s status. `all` tests a case with all types, `some` with two.
+inline int TestCases(void (*all)(const Case&), void (*some)(const Case&)) {
+  setenv("EMULATED_DEVICE", "0", true);
+  for (const int64_t cols : {0, 1, 3, 8, 33, 64, 256, 1000}) all({2, 5, cols});
+  for (const unsigned present : {0, 1, 2}) all({1, 9, 64, 3, present});
+  for (const int64_t cols : {2048, 4096, 8200, 12289}) some({1, 3, cols});
+  for (const int64_t cols : {4, 33, 1024, 16385}) {
+    Case c{1, 4, cols};
+    c.finite = false;
+    some(c);
+    c.finite = true;
+    c.shared = true;
+    some(c);
+  }
+  for (const char* device : {"0", "1", "2"}) {
+    setenv("EMULATED_DEVICE", device, true);
+    for (const int64_t cols : {16385, 65544, 300008}) some({1, 2, cols});
+    for (const int64_t parts : {1, 2, 5, 300}) {
+      for (const int64_t rows : {1, 7, 200}) some({1, rows, 33, parts});
+      some({3, 11, 520, parts});
+    }
+    some({3, 0, 8});
+    some({0, 3, 8});
+    some({100, 1, 40});
+  }
+  setenv("EMULATED_DEVICE", "1", true);
+  setenv("EMULATED_OLD_DRIVER", "1", true);
+  some({1, 3, 70000});
+  return failures > 0;
 }
 
 }  // namespace internal
 
-// LaunchRows(), one element after another in float64.
-template <typename Formula, int kInputs, int kWeights, int kOutputs, int kSums>
-void RunExactly(const Formula& formula, int64_t groups, int64_t rows,
-                int64_t cols,
-                const Operands<Rows<const double>, kInputs>& inputs,
-                const Operands<Weight<double>, kWeights>& weights,
-                const Operands<double*, kOutputs>& outputs,
-                const Operands<double*, kSums>& sums) {
-  for (int i = 0; i < kSums; ++i) std::fill_n(sums[i], groups * cols, 0.0);
-  for (int64_t row = 0; row < groups * rows; ++row) {
-    const auto element = [&](int64_t j, const auto& fn) {
-      double x[kInputs], weight[kWeights + 1];
-      for (int i = 0; i < kInputs; ++i) x[i] = inputs[i][row][j];
-      for (int i = 0; i < kWeights; ++i) {
-        weight[i] =
-            weights[i].rows.data ? weights[i].rows[row][j] : weights[i].absent;
-      }
-      return internal::CallWith(fn, x, weight,
-                                std::make_index_sequence<kInputs>(),
-                                std::make_index_sequence<kWeights>());
-    };
-    auto known = formula.Load(row);
-    internal::FinishPasses(formula, known, cols, element);
-    formula.Save(row, known);
-    for (int64_t j = 0; j < cols; ++j) {
-      const auto values =
-          element(j, [&](auto... x) { return formula.Store(known, x...); });
-      for (int i = 0; i < kOutputs; ++i) {
-        outputs[i][row * cols + j] = values.value[i];
-      }
-      if constexpr (kSums > 0) {
-        const auto terms =
-            element(j, [&](auto... x) { return formula.Column(known, x...); });
-        for (int i = 0; i < kSums; ++i) {
-          sums[i][row / rows * cols + j] += terms.value[i];
-        }
-      }
-    }
-  }
+#define XLA_FFI_OPS_TEST_(...) \
+  internal::Test(c, #__VA_ARGS__, KernelsTest::template Run<__VA_ARGS__>);
+
+// For ops with weights.
+template <typename KernelsTest>
+int TestWeightedKernels() {
+  return internal::TestCases(
+      [](const Case& c) { XLA_FFI_OPS_WEIGHTED_TYPES(XLA_FFI_OPS_TEST_) },
+      [](const Case& c) {
+        XLA_FFI_OPS_TEST_(float, float)
+        XLA_FFI_OPS_TEST_(BFloat16, BFloat16)
+      });
 }
+
+// For ops without: Run has no W.
+template <typename KernelsTest>
+int TestKernels() {
+  return internal::TestCases(
+      [](const Case& c) { XLA_FFI_OPS_TYPES(XLA_FFI_OPS_TEST_) },
+      [](const Case& c) {
+        XLA_FFI_OPS_TEST_(float)
+        XLA_FFI_OPS_TEST_(BFloat16)
+      });
+}
+
+#undef XLA_FFI_OPS_TEST_
 
 }  // namespace xla_ffi_ops
 

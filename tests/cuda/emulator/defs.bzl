@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs the CUDA kernels of an op in the emulator."""
+
+load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
+load("//tests:defs.bzl", "jax_test")
+load("//xla_ffi_ops:defs.bzl", "xla_ffi_extension", "xla_ffi_library")
+
+COPTS = [
+    # A kernel accesses several elements at once, as if they were another type.
+    "-fno-strict-aliasing",
+    # nvcc's are those that count.
+    "-w",
+    # Half of the time to compile, and as fast: the time goes into fibers.
+    "-O1",
+]
+
+_EMULATOR = "//tests/cuda/emulator:"
+
+def emulated_tests(name):
+    """The emulated_test of an op, and its kernels_test if there is a `name`_kernels_test.cc.
+
+    Args:
+      name: of the op, whose kernels and handlers are those of //xla_ffi_ops/ops/`name`.
+    """
+    folder = "xla_ffi_ops/ops/" + name
+    cc_library(
+        name = "emulated_kernels",
+        testonly = True,
+        srcs = [_EMULATOR + "op_kernels.cc"],
+        copts = ["-std=c++17"] + COPTS,
+        local_defines = ['OP_CU=\\"{}/{}.cu\\"'.format(folder, name)],
+        deps = [
+            _EMULATOR + "emulator",
+            "//xla_ffi_ops/cuda:sources",
+            "//%s:sources" % folder,
+        ],
+    )
+    xla_ffi_library(
+        name = "emulated_handlers",
+        testonly = True,
+        srcs = [_EMULATOR + "op_ffi.cc"],
+        copts = COPTS,
+        local_defines = ['OP_FFI=\\"{}/{}_ffi.cc\\"'.format(folder, name)],
+        deps = [
+            ":emulated_kernels",
+            "//%s:sources" % folder,
+        ],
+    )
+    xla_ffi_extension(
+        name = "emulated_ext",
+        testonly = True,
+        handlers = [
+            "emulated_xla_ffi_ops_{}_{}".format(name, handler)
+            for handler in ["fwd", "bwd"]
+        ],
+        deps = [":emulated_handlers"],
+    )
+    jax_test(
+        name = "emulated_test",
+        src = _EMULATOR + "emulated_conformance_test.py",
+        data = [":emulated_ext"],
+        env = {
+            "EMULATED": "$(rootpath :emulated_ext)",
+            "OP": name,
+        },
+        shard_count = 2,
+        # One op is enough to see each time that the emulator runs handlers.
+        tags = [] if name == "rms_norm" else ["slow"],
+        deps = ["//python/jax_ffi_ops/kit:testing"],
+    )
+    for src in native.glob([name + "_kernels_test.cc"], allow_empty = True):
+        cc_test(
+            name = "kernels_test",
+            size = "large",
+            srcs = [src],
+            copts = ["-std=c++17"] + COPTS,
+            tags = ["slow"],
+            deps = [
+                ":emulated_kernels",
+                _EMULATOR + "row_kernels",
+            ],
+        )

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the formulas of an op, element by element, in float64.
+#ifndef XLA_FFI_OPS_TESTS_CUDA_EMULATOR_RUN_EXACTLY_H_
+#define XLA_FFI_OPS_TESTS_CUDA_EMULATOR_RUN_EXACTLY_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "tests/cuda/emulator/row_arrays.h"
+#include "xla_ffi_ops/cuda/row_args.cuh"
+#include "xla_ffi_ops/kit/formula.h"
+#include "xla_ffi_ops/kit/rows.h"
+
+namespace xla_ffi_ops {
+
+namespace internal {
+
+template <int p = 0, typename Formula, typename Element>
+void FinishPasses(const Formula& formula, typename Formula::Row& row,
+                  int64_t cols, const Element& element) {
+  if constexpr (p < Formula::kPasses) {
+    const auto add = [&](auto... x) {
+      return formula.Add(Pass<p>(), row, x...);
+    };
+    auto total = decltype(element(0, add))::Initial();
+    for (int64_t j = 0; j < cols; ++j) total.Combine(element(j, add));
+    formula.Finish(Pass<p>(), row, total, cols);
+    FinishPasses<p + 1>(formula, row, cols, element);
+  }
+}
+
+template <typename Fn, size_t... i, size_t... w>
+auto CallWith(const Fn& fn, const double* inputs, const double* weights,
+              std::index_sequence<i...>, std::index_sequence<w...>) {
+  return fn(inputs[i]..., weights[w]...);
+}
+
+}  // namespace internal
+
+// LaunchRows(), one element after another in float64.
+template <typename Formula, int kInputs, int kWeights, int kOutputs,
+          int kSums = 0>
+void RunExactly(const Formula& formula, const Case& c,
+                const Operands<Rows<const double>, kInputs>& inputs,
+                const Operands<Weight<double>, kWeights>& weights,
+                const Operands<double*, kOutputs>& outputs,
+                const Operands<double*, kSums>& sums = {}) {
+  for (int i = 0; i < kSums; ++i) std::fill_n(sums[i], c.groups * c.cols, 0.0);
+  for (int64_t row = 0; row < c.groups * c.rows; ++row) {
+    const auto element = [&](int64_t j, const auto& fn) {
+      double x[kInputs], weight[kWeights + 1];
+      for (int i = 0; i < kInputs; ++i) x[i] = inputs[i][row][j];
+      for (int i = 0; i < kWeights; ++i) {
+        weight[i] =
+            weights[i].rows.data ? weights[i].rows[row][j] : weights[i].absent;
+      }
+      return internal::CallWith(fn, x, weight,
+                                std::make_index_sequence<kInputs>(),
+                                std::make_index_sequence<kWeights>());
+    };
+    auto known = formula.Load(row);
+    internal::FinishPasses(formula, known, c.cols, element);
+    formula.Save(row, known);
+    for (int64_t j = 0; j < c.cols; ++j) {
+      const auto values =
+          element(j, [&](auto... x) { return formula.Store(known, x...); });
+      for (int i = 0; i < kOutputs; ++i) {
+        outputs[i][row * c.cols + j] = values.value[i];
+      }
+      if constexpr (kSums > 0) {
+        const auto terms =
+            element(j, [&](auto... x) { return formula.Column(known, x...); });
+        for (int i = 0; i < kSums; ++i) {
+          sums[i][row / c.rows * c.cols + j] += terms.value[i];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_TESTS_CUDA_EMULATOR_RUN_EXACTLY_H_

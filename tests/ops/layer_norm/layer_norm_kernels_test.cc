@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA kernels of layer_norm compute its formulas.
+#include <cstdint>
+
+#include "tests/cuda/emulator/row_kernels.h"
+#include "xla_ffi_ops/ops/layer_norm/layer_norm.h"
+
+namespace xla_ffi_ops::layer_norm {
+namespace {
+
+constexpr double kEps = 0.25;  // rstd is at most 2.
+
+struct KernelsTest {
+  template <typename T, typename W>
+  static void Run(const Case& c) {
+    using Acc = Accumulator<T>;
+    const int64_t rows = c.groups * c.rows;
+    Input<T> x(c), dy(c);
+    Shared<W> scale(c, 0), bias(c, 1);
+    Output<T> y(c), dx(c);
+    Residual<Acc> mean(c), rstd(c);
+    const double magnitude = 24 * scale.value.largest();
+    Forward<T, W>(kDevice, 0, rows, c.cols, Acc(kEps), x.rows(), scale.rows(),
+                  bias.rows(), y.data(), mean.data(), rstd.data());
+    RunExactly(ForwardFormula<double>{kEps, mean.exact(), rstd.exact()}, c,
+               Operands{x.exact_rows()},
+               Operands{scale.exact(1), bias.exact(0)}, Operands{y.exact()});
+    mean.Compare("mean", x.largest(), c.Depth());
+    rstd.Compare("rstd", 2, c.Depth());
+    y.Compare("y", magnitude, c.Depth());
+    if (c.cols == 0) return;
+    Backward<T, W>(kDevice, c.groups, c.rows, c.cols, x.rows(), scale.rows(),
+                   bias.rows(), mean.rows(), rstd.rows(), dy.rows(), dx.data(),
+                   scale.sums(), bias.sums());
+    RunExactly(BackwardFormula<double>{mean.exact_rows(), rstd.exact_rows()}, c,
+               Operands{x.exact_rows(), dy.exact_rows()},
+               Operands{scale.exact(1)}, Operands{dx.exact()},
+               Operands{scale.gradient.exact(), bias.gradient.exact()});
+    dx.Compare("dx", magnitude * dy.largest(), c.Depth());
+    scale.Compare("dscale", magnitude * dy.largest(), c.rows);
+    bias.Compare("dbias", dy.largest(), c.rows);
+  }
+};
+
+}  // namespace
+}  // namespace xla_ffi_ops::layer_norm
+
+int main() {
+  return xla_ffi_ops::TestWeightedKernels<
+      xla_ffi_ops::layer_norm::KernelsTest>();
+}

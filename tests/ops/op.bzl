@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tests of one op, found by the names of its files."""
+
+load("//tests:defs.bzl", "gpu_tests", "jax_test")
+load("//tests/cuda:defs.bzl", "cuda_test")
+load("//tests/cuda/emulator:defs.bzl", "emulated_tests")
+
+def op_test(name, deps = []):
+    """The tests of an op, in its folder below tests/ops.
+
+    Args:
+      name: <op>_test. The source is `name`.py; <op>_kernels_test.cc may be there, too.
+      deps: what `name`.py imports but jax_ffi_ops and its kit.
+    """
+    op = name.removesuffix("_test")
+    native.exports_files(
+        [name + ".py"],
+        visibility = ["//tests/ops:__pkg__"],
+    )
+    jax_test(
+        name = name,
+        deps = deps + ["//python/jax_ffi_ops/kit:testing"],
+    )
+
+    # Before the emulated_test: on a GPU, the op's own test runs the CUDA handlers.
+    gpu_tests(name = "gpu_tests")
+    emulated_tests(name = op)
+
+    library = {"LIBRARY": "//python/jax_ffi_ops/ops:%s_ext" % op}
+    cuda_test(
+        name = "library_test",
+        src = "//tests/cuda:library_test.py",
+        env = {"HANDLERS": "xla_ffi_ops_{0}_fwd xla_ffi_ops_{0}_bwd".format(op)},
+        libraries = library,
+        deps = ["//tests/cuda:elf"],
+    )
+    cuda_test(
+        name = "sass_test",
+        src = "//tests/cuda:row_kernels_sass_test.py",
+        disassembles = True,
+        libraries = library,
+        deps = ["//tests/cuda:sass"],
+    )

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA kernels of rms_norm compute its formulas.
+#include <cstdint>
+
+#include "tests/cuda/emulator/row_kernels.h"
+#include "xla_ffi_ops/ops/rms_norm/rms_norm.h"
+
+namespace xla_ffi_ops::rms_norm {
+namespace {
+
+constexpr double kEps = 0.25;  // rstd is at most 2.
+
+struct KernelsTest {
+  template <typename T, typename W>
+  static void Run(const Case& c) {
+    using Acc = Accumulator<T>;
+    const int64_t rows = c.groups * c.rows;
+    Input<T> x(c), dy(c);
+    Shared<W> scale(c, 0);
+    Output<T> y(c), dx(c);
+    Residual<Acc> rstd(c);
+    const double magnitude = 12 * scale.value.largest();
+    Forward<T, W>(kDevice, 0, rows, c.cols, Acc(kEps), x.rows(), scale.rows(),
+                  y.data(), rstd.data());
+    RunExactly(ForwardFormula<double>{kEps, rstd.exact()}, c,
+               Operands{x.exact_rows()}, Operands{scale.exact(1)},
+               Operands{y.exact()});
+    rstd.Compare("rstd", 2, c.Depth());
+    y.Compare("y", magnitude, c.Depth());
+    if (c.cols == 0) return;
+    Backward<T, W>(kDevice, c.groups, c.rows, c.cols, x.rows(), scale.rows(),
+                   rstd.rows(), dy.rows(), dx.data(), scale.sums());
+    RunExactly(BackwardFormula<double>{rstd.exact_rows()}, c,
+               Operands{x.exact_rows(), dy.exact_rows()},
+               Operands{scale.exact(1)}, Operands{dx.exact()},
+               Operands{scale.gradient.exact()});
+    dx.Compare("dx", magnitude * dy.largest(), c.Depth());
+    scale.Compare("dscale", magnitude * dy.largest(), c.rows);
+  }
+};
+
+}  // namespace
+}  // namespace xla_ffi_ops::rms_norm
+
+int main() {
+  return xla_ffi_ops::TestWeightedKernels<xla_ffi_ops::rms_norm::KernelsTest>();
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA kernels of softmax compute its formulas.
+#include <cstdint>
+
+#include "tests/cuda/emulator/row_kernels.h"
+#include "xla_ffi_ops/ops/softmax/softmax.h"
+
+namespace xla_ffi_ops::softmax {
+namespace {
+
+struct KernelsTest {
+  template <typename T>
+  static void Run(const Case& c) {
+    const int64_t rows = c.groups * c.rows;
+    Input<T> x(c), dy(c);
+    Output<T> y(c), dx(c);
+    Forward<T>(kDevice, 0, rows, c.cols, x.rows(), y.data());
+    RunExactly(ForwardFormula<double>{}, c, Operands{x.exact_rows()},
+               kNoWeights<double>, Operands{y.exact()});
+    y.Compare("y", 2 * x.largest(), c.Depth());
+    if (c.cols == 0) return;
+    Backward<T>(kDevice, 0, rows, c.cols, x.rows(), dy.rows(), dx.data());
+    RunExactly(BackwardFormula<double>{}, c,
+               Operands{x.exact_rows(), dy.exact_rows()}, kNoWeights<double>,
+               Operands{dx.exact()});
+    dx.Compare("dx", x.largest() * x.largest() * c.cols * dy.largest(),
+               c.Depth());
+  }
+};
+
+}  // namespace
+}  // namespace xla_ffi_ops::softmax
+
+int main() {
+  return xla_ffi_ops::TestKernels<xla_ffi_ops::softmax::KernelsTest>();
+}
