@@ -19,7 +19,7 @@ template <typename To, typename From>
 inline To BitCast(From from) {
   static_assert(sizeof(To) == sizeof(From));
   To to;
-  std::memcpy(&to, &from, sizeof(to));
+  std::memcpy(static_cast<void*>(&to), &from, sizeof(to));
   return to;
 }
 
@@ -114,8 +114,7 @@ class BFloat16 {
     const uint32_t bits = internal::BitCast<uint32_t>(value);
     const uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
     const uint32_t quiet_nan = bits | 0x400000u;
-    const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
-    return static_cast<uint16_t>((is_nan ? quiet_nan : rounded) >> 16);
+    return static_cast<uint16_t>((value != value ? quiet_nan : rounded) >> 16);
   }
 
   uint16_t bits_;

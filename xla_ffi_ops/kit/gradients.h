@@ -12,6 +12,7 @@
 
 #include "xla/ffi/api/ffi.h"
 #include "xla_ffi_ops/kit/call.h"
+#include "xla_ffi_ops/kit/compensated.h"
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/parallel.h"
 #include "xla_ffi_ops/kit/sum_rows.h"
@@ -76,23 +77,24 @@ HandlerResult RunBackward(const CpuContext& device, const Call& call,
   }
   const auto row_by_row = [=](Cpu cpu, int64_t begin, int64_t end, Acc* sums) {
     std::vector<Acc> row_sums(k * cols);
-    const auto null = std::count(of_groups.begin(), of_groups.end(), nullptr);
-    std::fill_n(sums, (k - null) * cols, 0);
+    std::vector<Compensated<Acc>> totals(k * cols);
     for (int64_t row = begin; row < end; ++row) {
       body(cpu, row, row + 1, row_sums.data());
       const Acc* from = row_sums.data();
-      Acc* to = sums;
+      Compensated<Acc>* to = totals.data();
       for (size_t i = 0; i < k; ++i) {
         if (of_rows[i] == nullptr && of_groups[i] == nullptr) continue;
         for (int64_t j = 0; j < cols; ++j, ++from) {
           if (of_rows[i] == nullptr) {
-            *to++ += *from;
+            (to++)->Add(*from);
           } else {
             of_rows[i][row * cols + j] = static_cast<W>(*from);
           }
         }
       }
     }
+    const auto null = std::count(of_groups.begin(), of_groups.end(), nullptr);
+    for (size_t j = 0; j < (k - null) * cols; ++j) sums[j] = totals[j].value();
   };
   return SumRows<Acc>(device, groups, rows, cols, bytes_per_row, of_groups,
                       row_by_row);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "xla/ffi/api/ffi.h"
+#include "xla_ffi_ops/kit/compensated.h"
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/parallel.h"
 #include "xla_ffi_ops/kit/parallel_loop.h"
@@ -82,9 +83,12 @@ HandlerResult SumRows(const CpuContext& device, int64_t groups, int64_t rows,
   const auto add_parts = [=] {
     for (int64_t group = 0; group < groups; ++group) {
       Sum* const sums = memory->data() + group * parts * size;
-      for (int64_t part = 1; part < parts; ++part) {
-        const Sum* const other = sums + part * size;
-        for (int64_t j = 0; j < size; ++j) sums[j] += other[j];
+      for (int64_t j = 0; j < size; ++j) {
+        Compensated<Sum> total;
+        for (int64_t part = 0; part < parts; ++part) {
+          total.Add(sums[part * size + j]);
+        }
+        sums[j] = total.value();
       }
       store(sums, group);
     }

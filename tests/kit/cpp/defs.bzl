@@ -5,13 +5,13 @@ load("@rules_cc//cc:defs.bzl", "cc_test")
 load("@rules_python//python:defs.bzl", "py_test")
 load("//xla_ffi_ops:options.bzl", "WARNINGS")
 
-def kit_cc_test(name, deps = [], **kwargs):
-    """A cc_test of the C++ kit on a fake runtime, whose source is `name`.cc."""
+def kit_cc_test(name, src = None, size = "small", copts = [], deps = [], **kwargs):
+    """A cc_test of the C++ kit on a fake runtime; its source is `src`, or `name`.cc."""
     cc_test(
         name = name,
-        size = "small",
-        srcs = [name + ".cc"],
-        copts = ["-std=c++17"] + WARNINGS,
+        size = size,
+        srcs = [src or name + ".cc"],
+        copts = ["-std=c++17"] + WARNINGS + copts,
         deps = deps + [
             ":fake_xla",
             "//xla_ffi_ops:ffi",
