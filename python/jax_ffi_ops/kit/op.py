@@ -2,6 +2,8 @@
 """Declares an op once; every JAX transformation follows."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+import sys
+import types
 from typing import Any
 
 import jax.numpy as jnp
@@ -15,7 +17,8 @@ from jax_ffi_ops.kit.library import Library
 from jax_ffi_ops.kit.signature import Signature
 
 _DTypes = Collection[Any] | Mapping[str, Collection[Any] | str]
-_declared: dict[str, Op] = {}  # By target, without "_fwd".
+# By target, without "_fwd": the op, and the code that declared it.
+_declared: dict[str, tuple[Op, types.CodeType]] = {}
 
 
 def op(
@@ -100,12 +103,10 @@ def op(
       is an op of that name, or derivatives would be wrong.
     TypeError: an attribute has no type that FFI knows, or a function does not
       return what the signature says.
-    ImportError: the library lacks the forward handler, or this jaxlib does not
-      accept it.
+    ImportError: the library lacks the forward handler, this jaxlib does not
+      accept it, or another library has registered it.
   """
   key = library.prefix + name
-  if key in _declared:
-    raise ValueError(f"There is an op {key!r} already.")
   schema = attribute_types.schema(name, attributes)
   dimensions = [n for n, a in schema.items() if a.is_dimension]
   parsed = Signature.parse(signature, dimensions)
@@ -150,16 +151,33 @@ def op(
       forward_platforms=library.register(key + "_fwd"),
       backward_platforms=library.register(key + "_bwd", required=False),
   )
+  code = _module_code(sys._getframe(1))  # pylint: disable=protected-access
+  if key in _declared and not _runs_again(_declared[key][1], code):
+    raise ValueError(f"There is an op {key!r} already.")
   checking.check(declaration)
-  _declared[key] = Op(declaration)
-  return _declared[key]
+  made = Op(declaration)
+  _declared[key] = made, code
+  return made
+
+
+def _module_code(frame):
+  """Returns the code of the module that is being run, or else of the caller."""
+  own = frame
+  while frame is not None and frame.f_code.co_name != "<module>":
+    frame = frame.f_back
+  return (frame or own).f_code
+
+
+def _runs_again(code, new):
+  """Returns whether a module is reloaded, or is imported by a second name."""
+  return new is not code and new.co_filename == code.co_filename
 
 
 def find(name: Any) -> Op | None:
   """Returns the op of this name (with the prefix) or forward primitive."""
   if isinstance(name, str):
-    return _declared.get(name)
-  return next((x for x in _declared.values() if x.primitive is name), None)
+    return _declared[name][0] if name in _declared else None
+  return next((x for x, _ in _declared.values() if x.primitive is name), None)
 
 
 def _operand_names(name, signature, operands, reference):
