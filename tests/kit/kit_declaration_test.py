@@ -129,6 +129,15 @@ class KitDeclarationTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, r"test_op: no operand .* \['y'\]"):
       _declare("test_op", reference=lambda x: x, **declared)
 
+  def test_sums_over_rows_that_are_broadcast(self):
+    with self.assertRaisesRegex(ValueError, r"test_op: .* `row_sums` are"):
+      _declare(
+          "test_op",
+          reference=lambda x: x,
+          row_sums=("x",),
+          broadcast_operands=True,
+      )
+
   def test_number_of_names(self):
     with self.assertRaisesRegex(ValueError, "test_op: .* 2 operands, .*'x'"):
       _declare("test_op", "(n),(n)->(n)", operands=("x",))

@@ -50,6 +50,7 @@ class Declaration:
   weights: Mapping[str, str]
   row_sums: tuple[str, ...]
   use_handler: Callable[..., bool] | None
+  broadcast_operands: bool
   forward_platforms: frozenset[str]
   backward_platforms: frozenset[str]
 

@@ -8,7 +8,7 @@ axes: a shard_map over them. On a platform without a handler: the reference.
 
 from collections.abc import Callable, Collection, Sequence
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 from jax.extend import core as jex_core
@@ -36,6 +36,8 @@ class Handler(NamedTuple):
       that returns why the handler is not used, or None.
     workspaces: function of avals and params; what it returns are more results
       of the handler for CUDA.
+    in_full: function of avals and params that returns the primitive in terms of
+      itself with operands that have all loops, or None where these do.
   """
 
   library: Library
@@ -43,6 +45,7 @@ class Handler(NamedTuple):
   platforms: Collection[str]
   declined: Callable[..., str | None]
   workspaces: Callable[..., list[jax.core.ShapedArray]] | None = None
+  in_full: Callable[..., Callable[..., Any] | None] | None = None
 
 
 def register(
@@ -81,6 +84,10 @@ def register(
           params,
       )
       return mlir.lower_fun(function, multiple_results=True)(ctx, *operands)
+    # Here, and not before: only what one device has is copied.
+    in_full = handler.in_full and handler.in_full(ctx.avals_in, **params)
+    if in_full is not None:
+      return mlir.lower_fun(in_full, multiple_results=True)(ctx, *operands)
     handler.library.ensure_registered(handler.target)
     results = ctx.avals_out
     if handler.workspaces is not None and platform in _WORKSPACE_PLATFORMS:

@@ -40,6 +40,7 @@ def op(
     transpose: Callable[..., Any] | None = None,
     backward: Callable[..., Any] | None = None,
     use_handler: Callable[..., bool] | None = None,
+    broadcast_operands: bool = False,
 ) -> Op:
   """Declares an op that is a generalized ufunc.
 
@@ -93,6 +94,10 @@ def op(
       dimensions) and of `platform` ("cpu" or "cuda") that returns whether the
       handler is worth calling; elsewhere the reference is lowered. Calls with
       symbolic dimensions use the handler.
+    broadcast_operands: whether handlers take all operands with all loop
+      dimensions in full, and sum over none. Without it, an operand that has
+      less is passed as it is: with no loop dimensions, or with some that are 1.
+      What shares an operand, such as `vmap`, then copies it.
 
   Returns:
     A function of the operands (arrays) and attributes (keywords) that returns
@@ -122,6 +127,11 @@ def op(
   }.difference(slots)  # fmt: skip
   if unknown:
     raise ValueError(f"{name}: no operand is named {sorted(unknown)}.")
+  if broadcast_operands and row_sums:
+    raise ValueError(
+        f"{name}: handlers with `broadcast_operands` sum over no rows, but"
+        f" `row_sums` are {list(row_sums)}."
+    )
   cotangents = ["d" + n for n in visible]
   known = (*slots, *dict.fromkeys((*kept, *visible)))
   declaration = Declaration(
@@ -148,6 +158,7 @@ def op(
       weights=weights,
       row_sums=tuple(row_sums),
       use_handler=use_handler,
+      broadcast_operands=broadcast_operands,
       forward_platforms=library.register(key + "_fwd"),
       backward_platforms=library.register(key + "_bwd", required=False),
   )
