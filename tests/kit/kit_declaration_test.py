@@ -138,6 +138,18 @@ class KitDeclarationTest(parameterized.TestCase):
           broadcast_operands=True,
       )
 
+  def test_64_bits_that_an_op_does_not_take(self):
+    """Outside of x64, what jax has of 64 bits is narrowed as NumPy's is."""
+    op = _declare("test_op", dtypes=("int32",))
+    with jax.enable_x64(True):
+      x = jnp.arange(4)
+    for operand in (x, np.arange(4)):
+      self.assertEqual(jax.eval_shape(lambda x=operand: op(x)).dtype, np.int32)
+    op = _declare("other_op", dtypes=("int64",))
+    self.assertEqual(jax.eval_shape(lambda: op(x)).dtype, np.int64)
+    with self.assertRaisesRegex(TypeError, "must have dtype int64, got int32"):
+      op(np.arange(4))
+
   def test_number_of_names(self):
     with self.assertRaisesRegex(ValueError, "test_op: .* 2 operands, .*'x'"):
       _declare("test_op", "(n),(n)->(n)", operands=("x",))

@@ -18,6 +18,7 @@ import numpy as np
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit import sharding
 from jax_ffi_ops.kit.attributes import Value
+from jax_ffi_ops.kit.dtypes import keeping_64_bits
 from jax_ffi_ops.kit.layout import Layout
 from jax_ffi_ops.kit.library import Library
 
@@ -96,14 +97,24 @@ def register(
     rule = jax.ffi.ffi_lowering(handler.target)
     return rule(ctx, *operands, **_plain(params))[: len(results)]
 
-  mlir.register_lowering(primitive, in_other_terms)
+  mlir.register_lowering(primitive, _rule(in_other_terms))
   if handler is None or not handler.platforms:
     return
   for platform in handler.platforms:
     mlir.register_lowering(
-        primitive, functools.partial(call, platform), platform=platform
+        primitive,
+        _rule(functools.partial(call, platform)),
+        platform=platform,
     )
   _jax.requires_devices_during_lowering(primitive)
+
+
+def _rule(lower):
+  def rule(ctx, *operands, **params):
+    with keeping_64_bits(ctx.avals_in):
+      return lower(ctx, *operands, **params)
+
+  return rule
 
 
 def _lower(ctx, function, layout, operands, params):
