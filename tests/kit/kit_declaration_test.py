@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declarations with a fault: found where they are made, and named."""
 
+import copy
 import pathlib
+import pickle
 import sys
+import types
 from unittest import mock
 
 from absl.testing import absltest
@@ -115,6 +118,38 @@ class KitDeclarationTest(parameterized.TestCase):
     jax_ffi_ops.load()
     with self.assertRaisesRegex(ValueError, "'xla_ffi_ops_rms_norm' already"):
       _declare("xla_ffi_ops_rms_norm")
+
+  @parameterized.parameters(None, b"(n)->(n)", 3)
+  def test_signature_that_is_no_string(self, signature):
+    with self.assertRaisesRegex(
+        TypeError, "test_op: signature must be a str, got"
+    ):
+      _declare("test_op", signature)
+
+  def test_library_that_is_none(self):
+    with self.assertRaisesRegex(TypeError, "test_op: library .* got '/lib.so'"):
+      _declare("test_op", library="/lib.so")
+
+  def test_copies_of_an_op(self):
+    op = _declare("test_op")  # A module has it under no name.
+    self.assertIs(copy.copy(op), op)
+    self.assertIs(copy.deepcopy({"norm": [op]})["norm"][0], op)
+    with self.assertRaisesRegex(
+        (pickle.PicklingError, AttributeError), "test_op"
+    ):
+      pickle.dumps(op)
+
+  def test_pickled_op(self):
+    """By the name of what holds it, also if another module's helper makes it."""
+    module = types.ModuleType("some_module")
+    module.helper = _declare
+    with mock.patch.dict(sys.modules, some_module=module):
+      exec("_my_op = helper('test_op')", module.__dict__)  # pylint: disable=exec-used
+      pickled = pickle.dumps([module._my_op, jax_ffi_ops.rms_norm])
+      self.assertIn(b"some_module", pickled)
+      mine, norm = pickle.loads(pickled)
+    self.assertIs(mine, module._my_op)
+    self.assertIs(norm, jax_ffi_ops.rms_norm)
 
   def test_name_is_free_after_a_failure(self):
     with self.assertRaises(ValueError):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import functools
 import numbers
 import operator
+import sys
 from typing import Any
 
 import jax
@@ -23,9 +24,16 @@ _ARRAYS = (jax.Array, np.ndarray, np.generic)
 class Op:
   """A declared op; call it like a function of jax.numpy."""
 
-  def __init__(self, declaration: Declaration):
+  def __init__(self, declaration: Declaration, module: str):
     self.declaration = declaration
+    self.__module__ = module
     self._forward = ForwardPrimitive(declaration)
+
+  def __reduce__(self) -> str:
+    """Has the op copied and pickled as a function: by its name in its module."""
+    module = getattr(sys.modules.get(self.__module__), "__dict__", {})
+    names = (name for name, value in module.items() if value is self)
+    return next(names, self.declaration.name)
 
   def __repr__(self) -> str:
     return f"<op {self.declaration.name}: {self.declaration.signature}>"

@@ -40,6 +40,8 @@ class Library:
     self._waiting = {}  # Stateful targets, and their handlers.
     self._lock = threading.Lock()
     try:
+      if not self.path:  # It would be the program that runs.
+        raise OSError("it names no file")
       self._library = ctypes.CDLL(self.path)
     except OSError as error:
       raise ImportError(

@@ -111,6 +111,15 @@ def op(
     ImportError: the library lacks the forward handler, this jaxlib does not
       accept it, or another library has registered it.
   """
+  for what, value, kind in (
+      ("name", name, str),
+      ("library", library, Library),
+      ("signature", signature, str),
+  ):
+    if not isinstance(value, kind):
+      raise TypeError(
+          f"{name}: {what} must be a {kind.__name__}, got {value!r}."
+      )
   key = library.prefix + name
   schema = attribute_types.schema(name, attributes)
   dimensions = [n for n, a in schema.items() if a.is_dimension]
@@ -162,21 +171,21 @@ def op(
       forward_platforms=library.register(key + "_fwd"),
       backward_platforms=library.register(key + "_bwd", required=False),
   )
-  code = _module_code(sys._getframe(1))  # pylint: disable=protected-access
-  if key in _declared and not _runs_again(_declared[key][1], code):
+  module = _module(sys._getframe(1))  # pylint: disable=protected-access
+  if key in _declared and not _runs_again(_declared[key][1], module.f_code):
     raise ValueError(f"There is an op {key!r} already.")
   checking.check(declaration)
-  made = Op(declaration)
-  _declared[key] = made, code
+  made = Op(declaration, module.f_globals.get("__name__", "__main__"))
+  _declared[key] = made, module.f_code
   return made
 
 
-def _module_code(frame):
-  """Returns the code of the module that is being run, or else of the caller."""
+def _module(frame):
+  """Returns the frame of the module that is being run, or else the caller's."""
   own = frame
   while frame is not None and frame.f_code.co_name != "<module>":
     frame = frame.f_back
-  return (frame or own).f_code
+  return frame or own
 
 
 def _runs_again(code, new):
