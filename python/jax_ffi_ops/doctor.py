@@ -23,15 +23,16 @@ from jax_ffi_ops.kit.library import Library
 _SYMBOL = re.compile(rb"\0([A-Za-z]\w*)_(cpu|cuda)(?=\0)")
 
 
-def _handlers(path: pathlib.Path) -> list[tuple[str, str]]:
+def _handlers(
+    path: pathlib.Path, library: ctypes.CDLL
+) -> list[tuple[str, str]]:
   """Returns target and platform of the handlers that a library exports."""
-  found = _SYMBOL.findall(path.read_bytes())
-  return sorted(
-      {
-          (name.decode().removesuffix("_instantiate"), device.decode())
-          for name, device in found
-      }
-  )
+  found = {
+      (name.decode().removesuffix("_instantiate"), device.decode())
+      for name, device in _SYMBOL.findall(path.read_bytes())
+  }
+  # Any other string may look like the name of one.
+  return sorted(x for x in found if hasattr(library, "_".join(x)))
 
 
 def _problem(target: str, device_kind: str) -> str:
@@ -64,8 +65,15 @@ def _report(path: pathlib.Path) -> Iterator[tuple[bool, str]]:
   except OSError as error:
     yield False, f"{path} cannot be loaded: {error}"
     return
+  handlers = _handlers(path, symbols)
+  if not handlers:
+    yield False, (
+        f"{path} has no FFI handler: it exports nothing that is named"
+        " <target>_cpu or <target>_cuda"
+    )
+    return
   yield True, str(path)
-  for target, device in _handlers(path):
+  for target, device in handlers:
     described = metadata.read_metadata(symbols[f"{target}_{device}"])
     if described is None:
       yield False, f"  {target:<36}{device:<5} is no FFI handler"
@@ -82,16 +90,21 @@ def _report(path: pathlib.Path) -> Iterator[tuple[bool, str]]:
     elif not _has_device(device):
       yield True, f"{line}no device to try it on"
     else:
-      library = Library(path)
-      library.register(target)
-      library.ensure_registered(target)
-      problem = _problem(target, device)
+      try:
+        library = Library(path)
+        library.register(target)
+        library.ensure_registered(target)
+        problem = _problem(target, device)
+      except ImportError as error:  # Another library has the target.
+        problem = str(error)
       yield not problem, line + (problem or "registered, answers")
 
 
 def main() -> int:
   here = pathlib.Path(__file__).parent / "ops"
-  paths = list(map(pathlib.Path, sys.argv[1:])) or sorted(here.glob("lib*.so"))
+  # Absolute: without a folder, a library is looked for in those of the system.
+  named = [pathlib.Path(path).absolute() for path in sys.argv[1:]]
+  paths = named or sorted(here.glob("lib*.so"))
   newest = "{}.{}".format(*metadata.runtime_api())
   oldest = "{}.{}".format(*metadata.OLDEST_API)
   print(

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributes: what is converted or refused, and what is never mixed up."""
 
+from fractions import Fraction
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
@@ -84,7 +86,14 @@ class KitAttributesTest(parameterized.TestCase):
     self.assertEqual(hash(one), hash(other))
 
   @parameterized.parameters(
-      (np.int8, 128), (np.uint8, -1), (np.int64, 2**63), (np.float32, 1e39)
+      (np.int8, 128),
+      (np.uint8, -1),
+      (np.int64, 2**63),
+      (np.float32, 1e39),
+      (np.float64, np.longdouble("1e4000")),
+      (np.float64, 10**400),
+      (np.float32, np.longdouble("-1e39")),
+      (np.float64, Fraction(10**400)),
   )
   def test_value_that_does_not_fit(self, kind, value):
     with self.assertRaisesRegex(ValueError, "op: a must fit into"):
@@ -100,6 +109,12 @@ class KitAttributesTest(parameterized.TestCase):
   def test_value_of_another_kind(self, kind, value):
     with self.assertRaisesRegex(TypeError, "op: a must be"):
       kit.Attribute(kind).convert("op", "a", value)
+
+  @parameterized.parameters(float("inf"), np.longdouble("-inf"))
+  def test_infinity_fits(self, value):
+    for kind in (np.float32, np.float64):
+      converted = kit.Attribute(kind).convert("op", "a", value).value
+      self.assertEqual(converted, value)
 
   def test_minimum(self):
     attribute = kit.Attribute(np.float32, minimum=0)

@@ -121,6 +121,21 @@ class KitCallTest(parameterized.TestCase):
           _TARGET, library=_LIBRARY, results=_results, attributes={"eps": None}
       )
 
+  @parameterized.parameters([[[1.0]]], [["x"]], [[None]])
+  def test_operand_that_is_no_array(self, operand):
+    with self.assertRaisesRegex(
+        TypeError, f"{_TARGET}: operand 0 must be an array, got "
+    ):
+      _call()(operand, eps=0.5)
+
+  @parameterized.parameters(0, 2)
+  def test_number_of_operands(self, count):
+    with self.assertRaisesRegex(
+        TypeError,
+        f"{_TARGET}: `results` is called with {count} arrays and .*eps",
+    ):
+      _call()(*[self.x] * count, eps=0.5)
+
   def test_has_no_derivatives(self):
     with self.assertRaisesRegex(ValueError, "cannot be differentiated"):
       jax.jvp(lambda x: _call()(x, eps=0.5), (self.x,), (self.x,))

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declarations with a fault: found where they are made, and named."""
 
+import copy
 import pathlib
+import pickle
 import sys
+import types
 from unittest import mock
 
 from absl.testing import absltest
@@ -116,6 +119,38 @@ class KitDeclarationTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "'xla_ffi_ops_rms_norm' already"):
       _declare("xla_ffi_ops_rms_norm")
 
+  @parameterized.parameters(None, b"(n)->(n)", 3)
+  def test_signature_that_is_no_string(self, signature):
+    with self.assertRaisesRegex(
+        TypeError, "test_op: signature must be a str, got"
+    ):
+      _declare("test_op", signature)
+
+  def test_library_that_is_none(self):
+    with self.assertRaisesRegex(TypeError, "test_op: library .* got '/lib.so'"):
+      _declare("test_op", library="/lib.so")
+
+  def test_copies_of_an_op(self):
+    op = _declare("test_op")  # A module has it under no name.
+    self.assertIs(copy.copy(op), op)
+    self.assertIs(copy.deepcopy({"norm": [op]})["norm"][0], op)
+    with self.assertRaisesRegex(
+        (pickle.PicklingError, AttributeError), "test_op"
+    ):
+      pickle.dumps(op)
+
+  def test_pickled_op(self):
+    """By the name of what holds it, also if another module's helper makes it."""
+    module = types.ModuleType("some_module")
+    module.helper = _declare
+    with mock.patch.dict(sys.modules, some_module=module):
+      exec("_my_op = helper('test_op')", module.__dict__)  # pylint: disable=exec-used
+      pickled = pickle.dumps([module._my_op, jax_ffi_ops.rms_norm])
+      self.assertIn(b"some_module", pickled)
+      mine, norm = pickle.loads(pickled)
+    self.assertIs(mine, module._my_op)
+    self.assertIs(norm, jax_ffi_ops.rms_norm)
+
   def test_name_is_free_after_a_failure(self):
     with self.assertRaises(ValueError):
       _declare("test_op", "(n)->(m)")
@@ -128,6 +163,27 @@ class KitDeclarationTest(parameterized.TestCase):
   def test_operand_that_is_not_there(self, declared):
     with self.assertRaisesRegex(ValueError, r"test_op: no operand .* \['y'\]"):
       _declare("test_op", reference=lambda x: x, **declared)
+
+  def test_sums_over_rows_that_are_broadcast(self):
+    with self.assertRaisesRegex(ValueError, r"test_op: .* `row_sums` are"):
+      _declare(
+          "test_op",
+          reference=lambda x: x,
+          row_sums=("x",),
+          broadcast_operands=True,
+      )
+
+  def test_64_bits_that_an_op_does_not_take(self):
+    """Outside of x64, what jax has of 64 bits is narrowed as NumPy's is."""
+    op = _declare("test_op", dtypes=("int32",))
+    with jax.enable_x64(True):
+      x = jnp.arange(4)
+    for operand in (x, np.arange(4)):
+      self.assertEqual(jax.eval_shape(lambda x=operand: op(x)).dtype, np.int32)
+    op = _declare("other_op", dtypes=("int64",))
+    self.assertEqual(jax.eval_shape(lambda: op(x)).dtype, np.int64)
+    with self.assertRaisesRegex(TypeError, "must have dtype int64, got int32"):
+      op(np.arange(4))
 
   def test_number_of_names(self):
     with self.assertRaisesRegex(ValueError, "test_op: .* 2 operands, .*'x'"):

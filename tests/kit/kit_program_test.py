@@ -7,12 +7,17 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import jax
 import jax.numpy as jnp
+from jax.sharding import AxisType
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec
 import numpy as np
 
+from jax_ffi_ops import add_rms_norm
 from jax_ffi_ops import rms_norm
 from jax_ffi_ops.kit.calls import Call
 from jax_ffi_ops.kit.op import find
 from jax_ffi_ops.kit.testing import checks
+from jax_ffi_ops.kit.testing import devices
 
 _TARGETS = find("xla_ffi_ops_rms_norm").targets
 _PLATFORMS = find("xla_ffi_ops_rms_norm").declaration.forward_platforms
@@ -20,6 +25,11 @@ _PLATFORMS = find("xla_ffi_ops_rms_norm").declaration.forward_platforms
 
 def _loss(x, scale):
   return jnp.sum(jnp.sin(rms_norm(x, scale)))
+
+
+def _add_all_pairs(x, y):
+  inner = jax.vmap(add_rms_norm, (0, None))
+  return jax.vmap(inner, (None, 0))(x, y)
 
 
 def _normal(*shape, seed=0):
@@ -95,6 +105,46 @@ class KitProgramTest(parameterized.TestCase):
       y = jax.jit(rms_norm)(self.x.astype(np.float64), self.scale)
     self.assertEqual(y.dtype, np.float64)
     self.check(y)
+
+  @parameterized.parameters(
+      rms_norm,
+      jax.jit(rms_norm),
+      jax.vmap(rms_norm, (0, None)),
+      jax.grad(_loss, (0, 1)),
+      jax.jit(jax.grad(_loss, (0, 1))),
+      jax.jit(jax.vmap(jax.grad(_loss, (0, 1)), (0, None))),
+      jax.grad(jax.checkpoint(_loss), (0, 1)),
+      lambda *args: jax.jvp(rms_norm, args, args),
+      lambda *args: jax.jvp(jax.jit(jax.grad(_loss, (0, 1))), args, args),
+      lambda *args: jax.linearize(rms_norm, *args)[1](*args),
+      lambda *args: jax.vmap(jax.linearize(rms_norm, *args)[1])(
+          *(jax.lax.broadcast(x, (2,)) for x in args)
+      ),
+      jax.grad(lambda x, _: _add_all_pairs(x, x)[0].sum()),
+  )
+  def test_arrays_of_64_bits_outside_of_x64(self, function):
+    """As jnp.sin, an op computes in float64 what is float64."""
+    for dtypes in (("float64", "float64"), ("float64", "float32")):
+      with jax.enable_x64(True):
+        args = [jnp.asarray(x, t) for x, t in zip(self.args, dtypes)]
+        expected = jax.tree.leaves(function(*args))
+      for got, want in zip(jax.tree.leaves(function(*args)), expected):
+        self.assertEqual(got.dtype, want.dtype)
+        np.testing.assert_allclose(
+            got, want, rtol=1e-12 if want.dtype == np.float64 else 1e-5
+        )
+      y = rms_norm(*args)
+      self.assertEqual(y.dtype, jnp.sin(args[0]).dtype)
+      self.assertIn(_TARGETS[0], _lowered(rms_norm, ("cpu",), *args))
+
+  @parameterized.parameters(AxisType.Auto, AxisType.Explicit)
+  def test_arrays_of_64_bits_on_several_devices(self, kind):
+    with jax.enable_x64(True):
+      x, scale = (jnp.asarray(a, "float64") for a in self.args)
+      expected = jax.jit(rms_norm)(x, scale)
+    mesh = devices.mesh(kind, a=4)
+    x = jax.device_put(x, NamedSharding(mesh, PartitionSpec("a")))
+    np.testing.assert_array_equal(jax.jit(rms_norm)(x, scale), expected)
 
   @parameterized.parameters("tpu", "cuda", "rocm")
   def test_platform_without_a_handler(self, platform):

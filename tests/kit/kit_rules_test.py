@@ -106,9 +106,22 @@ class KitRulesTest(parameterized.TestCase):
     ):
       declare(platforms=(), reference=lambda x: x, **{name: rule})
 
-  def test_results_without_attributes(self):
-    with self.assertRaisesRegex(TypeError, "test_op: `results` of .*'a'"):
-      declare(results=lambda x: (x.dtype,), attributes={"a": np.int64})
+  @parameterized.parameters(
+      dict(results=lambda x: (x.dtype,)),
+      dict(use_handler=lambda x, *, platform: True),
+      dict(use_handler=lambda x, *, a: True),
+      dict(reference=lambda x, b: x),
+      dict(reference=lambda x: x),
+      dict(jvp=lambda x_dot: x_dot),
+      dict(transpose=lambda dy: dy),
+      dict(backward=lambda dy: dy),
+  )
+  def test_function_that_does_not_take_attributes(self, **function):
+    (kind,) = function
+    with self.assertRaisesRegex(
+        TypeError, f"test_op: `{kind}` is called with 1 arrays and .*'a'"
+    ):
+      declare(operands=("x",), attributes={"a": np.int64}, **function)
 
   def test_residual_without_a_tangent(self):
     def declare_with(backward):

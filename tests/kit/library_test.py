@@ -41,6 +41,12 @@ class LibraryTest(parameterized.TestCase):
     with self.assertRaisesRegex(ImportError, "'/no/lib.so' .*No such file"):
       kit.Library("/no/lib.so")
 
+  def test_no_file(self):
+    with self.assertRaisesRegex(
+        ImportError, "'' cannot be loaded: it names no"
+    ):
+      kit.Library("")
+
   def test_not_a_library(self):
     with tempfile.NamedTemporaryFile(suffix=".so") as file:
       file.write(b"text")

@@ -75,6 +75,28 @@ affine = kit.op(
     reference=lambda x, w, b: (x if w is None else x * w) + b,
 )
 
+# Of handlers that take all operands in the same shape.
+product = kit.op(
+    "product",
+    library=library,
+    signature="(n),(n)->(n)",
+    dtypes=("float32",),
+    reference=lambda x, w: x * w,
+    broadcast_operands=True,
+)
+
+# The same for weights, one of which is not kept.
+product_sum = kit.op(
+    "product_sum",
+    library=library,
+    signature="(n),(n),(n)->(n)",
+    dtypes=("float32",),
+    parameters=("w", "b"),
+    reference=lambda x, w, b: x * w + b,
+    backward=lambda x, w, dy: (dy * w, dy * x, dy),
+    broadcast_operands=True,
+)
+
 # Any axis, and a transpose that is the op again.
 cumsum = kit.op(
     "cumsum",

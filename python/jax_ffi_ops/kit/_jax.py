@@ -5,6 +5,7 @@ Tried with jax 0.9.2, 0.10.2 and 0.12.0.1.
 """
 
 from collections.abc import Callable, Sequence
+import ctypes
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ from jax._src import dispatch
 from jax._src import sharding_impls
 from jax._src.interpreters import mlir
 import jax.extend.core
+from jaxlib import xla_client
 import numpy as np
 
 
@@ -32,6 +34,34 @@ def lower_attributes_of(type_: type[Any], value: Callable[[Any], Any]) -> None:
   jax.ffi.ffi_call takes attributes that are hashable and have a handler.
   """
   mlir.register_attribute_handler(type_, lambda x: mlir.ir_attribute(value(x)))
+
+
+def registered_handler(target: str, platform: str) -> int | None:
+  """Returns the address of the handler that an FFI target has, if any.
+
+  jaxlib keeps what is registered before a platform has a backend in a list of
+  its own. A backend of a plugin does not say what it has.
+  """
+  name = xla_client.xla_platform_names.get(platform, platform)
+  # Version 0 is another interface, with another list of targets.
+  found = [
+      handler
+      for waiting, handler, version, _ in xla_client._custom_callback.get(
+          name, ()
+      )
+      if (waiting, version) == (target, 1)
+  ]
+  found.append(xla_client.custom_call_targets(name).get(target))
+  capsule = found[0]["execute"] if isinstance(found[0], dict) else found[0]
+  if capsule is None:
+    return None
+  capsule_name = ctypes.pythonapi.PyCapsule_GetName
+  capsule_name.restype = ctypes.c_char_p
+  capsule_name.argtypes = (ctypes.py_object,)
+  pointer = ctypes.pythonapi.PyCapsule_GetPointer
+  pointer.restype = ctypes.c_void_p
+  pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+  return pointer(capsule, capsule_name(capsule))
 
 
 def varying_axes(aval: jax.core.ShapedArray) -> frozenset[str]:

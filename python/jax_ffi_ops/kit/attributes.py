@@ -108,7 +108,11 @@ class Attribute:
       )
     try:
       with np.errstate(over="raise"):
-        return dtype.type(value)
+        converted = dtype.type(value)
+      # numpy.longdouble becomes an infinity without a word.
+      if dtype.kind == "f" and np.isinf(converted) and abs(value) != np.inf:
+        raise OverflowError
+      return converted
     except (OverflowError, FloatingPointError) as error:
       raise ValueError(
           f"{op}: {name} must fit into {dtype.name}, got {value}."

@@ -34,6 +34,11 @@ class Info:
   dropped: tuple[tuple[str, Any, bool], ...] = ()
   sizes: tuple[tuple[str, int], ...] = ()
 
+  def without_shared(self) -> "Info":
+    """Returns this for operands that all have all loops."""
+    dropped = tuple((name, dtype, False) for name, dtype, _ in self.dropped)
+    return dataclasses.replace(self, dropped=dropped)
+
   def __repr__(self) -> str:
     dropped = (f"{name}:{dtype}" for name, dtype, _ in self.dropped)
     return ",".join([*("d" + name for name in self.outputs), *dropped])

@@ -14,6 +14,7 @@ from jax_ffi_ops.kit import backward as backwards
 from jax_ffi_ops.kit import binding
 from jax_ffi_ops.kit import derivatives
 from jax_ffi_ops.kit import layout as layouts
+from jax_ffi_ops.kit import looping
 from jax_ffi_ops.kit import lowering
 from jax_ffi_ops.kit import sharding
 from jax_ffi_ops.kit.backward import BackwardCall
@@ -39,6 +40,7 @@ class BackwardPrimitive:
             platform, self._call(avals, **params)
         ),
         lambda avals, **params: workspaces(self._call(avals, **params)),
+        in_full=self._in_full if op.broadcast_operands else None,
     )
     lowering.register(self.primitive, self._layout, self._function, handler)
 
@@ -79,6 +81,26 @@ class BackwardPrimitive:
         operands,
         lambda: layouts.backward_layout(call),
     )
+
+  def _in_full(self, avals, **params):
+    backward = self._call(avals, **params)
+    dims, axes = backward.dims, backward.call.op.axes
+    full = dims.all_full([axes[name][1] for name in backward.arrays])
+    if dims.arrays == full and not backward.shared:
+      return None
+    info = params["info"].without_shared()
+    own = dict(params, batch_rank=len(dims.leading), info=info)
+
+    def call(*operands):
+      operands = map(looping.fill, operands, dims.arrays, full)
+      return [
+          looping.sum_to(x, dims.full(parts.core, axes[name][1]), parts)
+          for x, (name, (parts, _)) in zip(
+              self.primitive.bind(*operands, **own), backward.gradients.items()
+          )
+      ]
+
+    return call
 
   def _function(self, *operands, batch_rank, info, higher=False, **params):
     return derivatives.backward(

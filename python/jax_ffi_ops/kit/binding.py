@@ -14,6 +14,7 @@ import jax.numpy as jnp
 
 from jax_ffi_ops.kit import layout as layouts
 from jax_ffi_ops.kit import sharding
+from jax_ffi_ops.kit.dtypes import in_64_bits_if_given
 
 
 def aval(x: Any) -> jax.core.ShapedArray:
@@ -40,11 +41,11 @@ def primitive(
   made = jex_core.Primitive(name)
   made.multiple_results = True
   made.def_impl(functools.partial(xla.apply_primitive, made))
-  made.def_abstract_eval(avals)
-  ad.primitive_jvps[made] = jvp
-  batching.primitive_batchers[made] = batch
+  made.def_abstract_eval(in_64_bits_if_given(avals))
+  ad.primitive_jvps[made] = in_64_bits_if_given(jvp)
+  batching.primitive_batchers[made] = in_64_bits_if_given(batch)
   if transpose is not None:
-    ad.primitive_transposes[made] = transpose
+    ad.primitive_transposes[made] = in_64_bits_if_given(transpose)
   return made
 
 

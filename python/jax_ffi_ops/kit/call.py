@@ -8,6 +8,7 @@ import jax
 
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit import attributes as attribute_types
+from jax_ffi_ops.kit import rules
 from jax_ffi_ops.kit.library import Library
 
 
@@ -50,6 +51,14 @@ def call(
   def function(*operands, **values):
     converted = attribute_types.convert(target, schema, values)
     plain = {name: value.value for name, value in converted.items()}
+    for index, operand in enumerate(operands):
+      try:
+        jax.typeof(operand)
+      except TypeError as error:
+        raise TypeError(
+            f"{target}: operand {index} must be an array, got {operand!r}."
+        ) from error
+    rules.check_call(target, "results", results, operands, plain)
     library.ensure_registered(target)
     return jax.ffi.ffi_call(
         target,

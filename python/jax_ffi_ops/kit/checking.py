@@ -13,6 +13,7 @@ from jax.extend import core as jex_core
 import numpy as np
 
 from jax_ffi_ops.kit import dtypes
+from jax_ffi_ops.kit import rules
 from jax_ffi_ops.kit.attributes import Attribute
 from jax_ffi_ops.kit.declaration import Declaration
 from jax_ffi_ops.kit.declaration import plain
@@ -51,6 +52,15 @@ def check(op: Declaration) -> None:
         f"{op.name}: with `transpose=`, there are no residuals, no other rule,"
         " and no backward handler."
     )
+  attributes = tuple(op.attributes)
+  for kind in ("reference", "jvp", "transpose", "backward"):
+    rule = getattr(op, kind)
+    if rule is not None:
+      rules.check_call(op.name, kind, rule.function, rule.names, attributes)
+  for kind, more in (("results", ()), ("use_handler", ("platform",))):
+    function = getattr(op, kind)
+    if function is not None:
+      rules.check_call(op.name, kind, function, op.slots, attributes + more)
   _Check(op).run()
 
 

@@ -50,6 +50,7 @@ class Declaration:
   weights: Mapping[str, str]
   row_sums: tuple[str, ...]
   use_handler: Callable[..., bool] | None
+  broadcast_operands: bool
   forward_platforms: frozenset[str]
   backward_platforms: frozenset[str]
 
@@ -141,12 +142,7 @@ class Declaration:
       avals = dict(
           zip(self.operands, (jax.ShapeDtypeStruct(*x) for x in operands))
       )
-      try:
-        dtypes = self.results(*map(avals.get, self.slots), **plain(attributes))
-      except TypeError as error:
-        raise TypeError(
-            f"{self.name}: `results` of the operands and attributes: {error}"
-        ) from error
+      dtypes = self.results(*map(avals.get, self.slots), **plain(attributes))
     elif self.reference is not None:
       source = "the reference"
       dtypes = [x.dtype for x in self.reference_results(operands, attributes)]

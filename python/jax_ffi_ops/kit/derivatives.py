@@ -143,18 +143,10 @@ def by_rule(backward: BackwardCall) -> list[jax.Array]:
   for x, (name, (parts, dtype)) in zip(
       found, backward.gradients.items(), strict=True
   ):
-    rank = len(parts.core)
-    full = backward.dims.full(parts.core, op.axes[name][1])
-    starred = backward.dims.full(parts.core)
-    x = looping.broadcast(x, rank, starred)
+    full = backward.dims.full(parts.core)
+    x = looping.broadcast(x, len(parts.core), full)
     # Sums are over what the rule returns, and rounded once.
-    axes = [*range(len(parts.leading), len(full.leading))]
-    if not parts.trailing:
-      first = len(full.leading) + rank
-      axes += range(first, first + len(starred.trailing))
-    if axes:
-      x = jnp.sum(x, axes, dtype=x.dtype)
-    gradients.append(x.astype(dtype))
+    gradients.append(looping.sum_to(x, full, parts).astype(dtype))
   return gradients
 
 

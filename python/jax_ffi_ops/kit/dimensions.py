@@ -88,6 +88,10 @@ class Dimensions:
     """The number of loop dimensions."""
     return len(self.leading) + len(self.trailing)
 
+  def all_full(self, starred: Sequence[bool]) -> list[Parts]:
+    """Returns the shapes of the arrays with all loop dimensions."""
+    return [self.full(x.core, s) for x, s in zip(self.arrays, starred)]
+
   def full(self, core: Shape, starred: bool = True) -> Parts:
     """Returns the shape of an array with all loop dimensions."""
     return Parts(self.leading, core, self.trailing if starred else ())

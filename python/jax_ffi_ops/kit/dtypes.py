@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dtypes: which ones an operand may have, and what a weight is converted to."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import contextlib
+import functools
 from typing import Any
 
 import jax
 from jax.dtypes import float0
 import jax.numpy as jnp
 import numpy as np
+
+_WIDE = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
 
 FLOATING = tuple(map(jnp.dtype, ("float16", "bfloat16", "float32", "float64")))
 
@@ -28,6 +32,37 @@ def is_allowed(dtype: Any, allowed: Collection[np.dtype] | None) -> bool:
   # Without x64, jax makes an array of 32 bits of one of 64.
   wide = isinstance(dtype, np.dtype) and dtype.kind in "iufc" and dtype.isnative
   return wide and jax.dtypes.canonicalize_dtype(dtype) in allowed
+
+
+def check(what: str, dtype: Any, allowed: Collection[np.dtype] | None) -> None:
+  """Raises TypeError unless an operand may have a dtype."""
+  if not is_allowed(dtype, allowed):
+    names = " or ".join(sorted(d.name for d in allowed))
+    raise TypeError(f"{what} must have dtype {names}, got {dtype}.")
+
+
+def keeping_64_bits(arrays: Iterable[Any]) -> contextlib.AbstractContextManager:
+  """Returns a context in which jax computes with arrays in their own dtypes.
+
+  One that was made under jax.enable_x64 has 64 bits outside of it, too.
+  """
+  dtypes = (getattr(getattr(x, "aval", x), "dtype", None) for x in arrays)
+  if jax.config.jax_enable_x64 or _WIDE.isdisjoint(dtypes):
+    return contextlib.nullcontext()
+  return jax.enable_x64(True)
+
+
+def in_64_bits_if_given(rule: Callable[..., Any]) -> Callable[..., Any]:
+  """Has a rule of a primitive compute in the dtypes of what it is given."""
+
+  @functools.wraps(rule)
+  def wrapped(*args, **params):
+    # A leaf is also what says what to find: ad.Zero and ad.UndefinedPrimal.
+    leaves = jax.tree.leaves(args, is_leaf=lambda x: hasattr(x, "aval"))
+    with keeping_64_bits(leaves):
+      return rule(*args, **params)
+
+  return wrapped
 
 
 def _of_weights(weights, dtypes):

@@ -46,6 +46,7 @@ class ForwardPrimitive:
         lambda platform, avals, **params: forward_choice(
             platform, self._call(params), avals
         ),
+        in_full=self._in_full if op.broadcast_operands else None,
     )
     lowering.register(
         self.primitive,
@@ -69,6 +70,16 @@ class ForwardPrimitive:
         self._call(params).results(operands),
         operands,
         lambda: self._layout(operands, **params),
+    )
+
+  def _in_full(self, avals, **params):
+    op = self._call(params).op
+    dims = self._call(params).dimensions(dict(zip(op.operands, avals)))
+    full = dims.all_full([op.axes[name][1] for name in op.operands])
+    if dims.arrays == full:
+      return None
+    return lambda *operands: self.primitive.bind(
+        *map(looping.fill, operands, dims.arrays, full), **params
     )
 
   def _jvp(self, operands, tangents, **params):

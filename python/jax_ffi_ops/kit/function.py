@@ -5,6 +5,7 @@ from collections.abc import Callable
 import functools
 import numbers
 import operator
+import sys
 from typing import Any
 
 import jax
@@ -23,9 +24,16 @@ _ARRAYS = (jax.Array, np.ndarray, np.generic)
 class Op:
   """A declared op; call it like a function of jax.numpy."""
 
-  def __init__(self, declaration: Declaration):
+  def __init__(self, declaration: Declaration, module: str):
     self.declaration = declaration
+    self.__module__ = module
     self._forward = ForwardPrimitive(declaration)
+
+  def __reduce__(self) -> str:
+    """Has the op copied and pickled as a function: by its name in its module."""
+    module = getattr(sys.modules.get(self.__module__), "__dict__", {})
+    names = (name for name, value in module.items() if value is self)
+    return next(names, self.declaration.name)
 
   def __repr__(self) -> str:
     return f"<op {self.declaration.name}: {self.declaration.signature}>"
@@ -55,21 +63,15 @@ class Op:
   def _arrays(self, operands, axis):
     """Returns the operands that are present, and parameters of the call."""
     op, present = self._present(operands)
-    operands = [x for x in operands if x is not None]
-    for name, x, core, allowed in zip(
-        op.operands, operands, op.signature.operands, op.dtypes
-    ):
-      # A Python number is an array where only a scalar is asked for.
-      accepted = _ARRAYS if core else (*_ARRAYS, numbers.Number)
-      if not isinstance(x, accepted):
-        raise TypeError(f"{op.name}: {name} must be an array, got {x!r}.")
-      dtype = x.dtype if isinstance(x, _ARRAYS) else jnp.result_type(x)
-      if not dtypes.is_allowed(dtype, allowed):
-        names = " or ".join(sorted(d.name for d in allowed))
-        raise TypeError(
-            f"{op.name}: {name} must have dtype {names}, got {dtype}."
+    arrays = [
+        _array(f"{op.name}: {name}", x, core, allowed)
+        for name, x, core, allowed in zip(
+            op.operands,
+            (x for x in operands if x is not None),
+            op.signature.operands,
+            op.dtypes,
         )
-    arrays = list(map(jnp.asarray, operands))
+    ]
     shapes = [x.shape for x in arrays]
     params = {}
     if self.declaration.signature.optional:
@@ -91,7 +93,8 @@ class Op:
             f" {other}, got {named[name].dtype}."
         )
     if op.weights:
-      arrays = list(dtypes.convert_weights(op.weights, named).values())
+      with dtypes.keeping_64_bits(arrays):
+        arrays = list(dtypes.convert_weights(op.weights, named).values())
     return arrays, params
 
   def _present(self, operands):
@@ -113,6 +116,21 @@ class Op:
         )
       present |= (x is not None) << i
     return op.given(present), present
+
+
+def _array(what, x, core, allowed):
+  """Returns an operand as an array of an allowed dtype."""
+  # A Python number is an array where only a scalar is asked for.
+  if not isinstance(x, _ARRAYS if core else (*_ARRAYS, numbers.Number)):
+    raise TypeError(f"{what} must be an array, got {x!r}.")
+  dtype = x.dtype if isinstance(x, _ARRAYS) else jnp.result_type(x)
+  dtypes.check(what, dtype, allowed)
+  x = jnp.asarray(x)
+  # Without x64 this made 32 bits of NumPy's 64, and left those of jax.
+  dtypes.check(what, x.dtype, allowed)
+  if allowed is None or x.dtype in allowed:
+    return x
+  return x.astype(jax.dtypes.canonicalize_dtype(x.dtype))
 
 
 def _axis(op, axis):

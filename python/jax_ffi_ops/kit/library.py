@@ -9,6 +9,7 @@ import jax
 import jaxlib
 
 from jax_ffi_ops.kit import metadata
+from jax_ffi_ops.kit import registry
 
 # JAX's name of a platform in programs and in its registry of FFI targets; the
 # symbols that serve it end with the first.
@@ -39,6 +40,8 @@ class Library:
     self._waiting = {}  # Stateful targets, and their handlers.
     self._lock = threading.Lock()
     try:
+      if not self.path:  # It would be the program that runs.
+        raise OSError("it names no file")
       self._library = ctypes.CDLL(self.path)
     except OSError as error:
       raise ImportError(
@@ -60,7 +63,8 @@ class Library:
 
     Raises:
       ImportError: the library lacks the target, or was compiled for an FFI API
-        that the installed jaxlib does not accept. Nothing is registered then.
+        that the installed jaxlib does not accept, or another library has the
+        target. Nothing is registered then.
     """
     stages = {p: self._stages(target, p) for p in _PLATFORMS}
     stages = {p: handlers for p, handlers in stages.items() if handlers}
@@ -70,6 +74,7 @@ class Library:
         h for handlers in stages.values() for h in handlers.values()
     ):
       self._check_api(target, handler)
+    self._claim(target, stages)
     if any("instantiate" in handlers for handlers in stages.values()):
       self._waiting[target] = stages
     else:
@@ -87,6 +92,7 @@ class Library:
     jax.devices()
     with self._lock:
       stages = self._waiting.get(target, {})
+      self._claim(target, stages)  # Others may have registered it since.
       for platform in stages:
         jax.ffi.register_ffi_type(
             target + "_state",
@@ -111,6 +117,13 @@ class Library:
         if hasattr(self._library, symbol)
     }
 
+  def _claim(self, target, stages):
+    addresses = {
+        _PLATFORMS[platform]: ctypes.cast(h["execute"], ctypes.c_void_p).value
+        for platform, h in stages.items()
+    }
+    registry.claim(self.path, target, addresses)
+
   def _object(self, symbol):
     """Returns a capsule of the object whose address a function returns."""
     function = self._library[symbol]
@@ -119,11 +132,17 @@ class Library:
 
   def _register(self, target, stages):
     for platform, handlers in stages.items():
-      jax.ffi.register_ffi_target(
-          target,
-          {stage: jax.ffi.pycapsule(h) for stage, h in handlers.items()},
-          platform=_PLATFORMS[platform],
-      )
+      try:
+        jax.ffi.register_ffi_target(
+            target,
+            {stage: jax.ffi.pycapsule(h) for stage, h in handlers.items()},
+            platform=_PLATFORMS[platform],
+        )
+      except jax.errors.JaxRuntimeError as error:  # What a plugin alone knows.
+        raise ImportError(
+            f"{target!r} in {self.path!r} cannot be registered for"
+            f" {_PLATFORMS[platform]}: {error}"
+        ) from error
 
   def _check_api(self, target, handler):
     described = metadata.read_metadata(handler)

@@ -47,13 +47,27 @@ def _map_over(function: _Function, loops: Sequence[Shape], axis: int):
   return looped
 
 
+def fill(x: jax.Array, own: Parts, full: Parts) -> jax.Array:
+  """Broadcasts an array that has 1s, or lacks the last loop dimensions."""
+  missing = len(full.trailing) - len(own.trailing)
+  x = jnp.expand_dims(x, range(x.ndim, x.ndim + missing))
+  x = jnp.expand_dims(x, range(len(own.leading), len(full.leading)))
+  return jnp.broadcast_to(x, full.shape)
+
+
+def sum_to(x: jax.Array, full: Parts, own: Parts) -> jax.Array:
+  """Sums over the loop dimensions that `fill` has added."""
+  axes = [*range(len(own.leading), len(full.leading))]
+  if not own.trailing:
+    first = len(full.leading) + len(full.core)
+    axes += range(first, first + len(full.trailing))
+  return jnp.sum(x, axes, dtype=x.dtype) if axes else x
+
+
 def broadcast(x: jax.Array, core_rank: int, shape: Parts) -> jax.Array:
   """Broadcasts an array with all or none of the loop dimensions, or with 1s."""
-  if x.ndim == core_rank:
-    last = range(x.ndim, x.ndim + len(shape.trailing))
-    x = jnp.expand_dims(x, last)
-    x = jnp.expand_dims(x, range(len(shape.leading)))
-  return jnp.broadcast_to(x, shape.shape)
+  own = Parts((), shape.core, ()) if x.ndim == core_rank else shape
+  return fill(x, own, shape)
 
 
 def add_leading(

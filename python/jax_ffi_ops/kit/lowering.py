@@ -8,7 +8,7 @@ axes: a shard_map over them. On a platform without a handler: the reference.
 
 from collections.abc import Callable, Collection, Sequence
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 from jax.extend import core as jex_core
@@ -18,6 +18,7 @@ import numpy as np
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit import sharding
 from jax_ffi_ops.kit.attributes import Value
+from jax_ffi_ops.kit.dtypes import keeping_64_bits
 from jax_ffi_ops.kit.layout import Layout
 from jax_ffi_ops.kit.library import Library
 
@@ -36,6 +37,8 @@ class Handler(NamedTuple):
       that returns why the handler is not used, or None.
     workspaces: function of avals and params; what it returns are more results
       of the handler for CUDA.
+    in_full: function of avals and params that returns the primitive in terms of
+      itself with operands that have all loops, or None where these do.
   """
 
   library: Library
@@ -43,6 +46,7 @@ class Handler(NamedTuple):
   platforms: Collection[str]
   declined: Callable[..., str | None]
   workspaces: Callable[..., list[jax.core.ShapedArray]] | None = None
+  in_full: Callable[..., Callable[..., Any] | None] | None = None
 
 
 def register(
@@ -81,6 +85,10 @@ def register(
           params,
       )
       return mlir.lower_fun(function, multiple_results=True)(ctx, *operands)
+    # Here, and not before: only what one device has is copied.
+    in_full = handler.in_full and handler.in_full(ctx.avals_in, **params)
+    if in_full is not None:
+      return mlir.lower_fun(in_full, multiple_results=True)(ctx, *operands)
     handler.library.ensure_registered(handler.target)
     results = ctx.avals_out
     if handler.workspaces is not None and platform in _WORKSPACE_PLATFORMS:
@@ -89,14 +97,24 @@ def register(
     rule = jax.ffi.ffi_lowering(handler.target)
     return rule(ctx, *operands, **_plain(params))[: len(results)]
 
-  mlir.register_lowering(primitive, in_other_terms)
+  mlir.register_lowering(primitive, _rule(in_other_terms))
   if handler is None or not handler.platforms:
     return
   for platform in handler.platforms:
     mlir.register_lowering(
-        primitive, functools.partial(call, platform), platform=platform
+        primitive,
+        _rule(functools.partial(call, platform)),
+        platform=platform,
     )
   _jax.requires_devices_during_lowering(primitive)
+
+
+def _rule(lower):
+  def rule(ctx, *operands, **params):
+    with keeping_64_bits(ctx.avals_in):
+      return lower(ctx, *operands, **params)
+
+  return rule
 
 
 def _lower(ctx, function, layout, operands, params):

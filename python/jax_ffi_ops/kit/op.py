@@ -2,6 +2,8 @@
 """Declares an op once; every JAX transformation follows."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+import sys
+import types
 from typing import Any
 
 import jax.numpy as jnp
@@ -15,7 +17,8 @@ from jax_ffi_ops.kit.library import Library
 from jax_ffi_ops.kit.signature import Signature
 
 _DTypes = Collection[Any] | Mapping[str, Collection[Any] | str]
-_declared: dict[str, Op] = {}  # By target, without "_fwd".
+# By target, without "_fwd": the op, and the code that declared it.
+_declared: dict[str, tuple[Op, types.CodeType]] = {}
 
 
 def op(
@@ -37,6 +40,7 @@ def op(
     transpose: Callable[..., Any] | None = None,
     backward: Callable[..., Any] | None = None,
     use_handler: Callable[..., bool] | None = None,
+    broadcast_operands: bool = False,
 ) -> Op:
   """Declares an op that is a generalized ufunc.
 
@@ -90,6 +94,10 @@ def op(
       dimensions) and of `platform` ("cpu" or "cuda") that returns whether the
       handler is worth calling; elsewhere the reference is lowered. Calls with
       symbolic dimensions use the handler.
+    broadcast_operands: whether handlers take all operands with all loop
+      dimensions in full, and sum over none. Without it, an operand that has
+      less is passed as it is: with no loop dimensions, or with some that are 1.
+      What shares an operand, such as `vmap`, then copies it.
 
   Returns:
     A function of the operands (arrays) and attributes (keywords) that returns
@@ -100,12 +108,19 @@ def op(
       is an op of that name, or derivatives would be wrong.
     TypeError: an attribute has no type that FFI knows, or a function does not
       return what the signature says.
-    ImportError: the library lacks the forward handler, or this jaxlib does not
-      accept it.
+    ImportError: the library lacks the forward handler, this jaxlib does not
+      accept it, or another library has registered it.
   """
+  for what, value, kind in (
+      ("name", name, str),
+      ("library", library, Library),
+      ("signature", signature, str),
+  ):
+    if not isinstance(value, kind):
+      raise TypeError(
+          f"{name}: {what} must be a {kind.__name__}, got {value!r}."
+      )
   key = library.prefix + name
-  if key in _declared:
-    raise ValueError(f"There is an op {key!r} already.")
   schema = attribute_types.schema(name, attributes)
   dimensions = [n for n, a in schema.items() if a.is_dimension]
   parsed = Signature.parse(signature, dimensions)
@@ -121,6 +136,11 @@ def op(
   }.difference(slots)  # fmt: skip
   if unknown:
     raise ValueError(f"{name}: no operand is named {sorted(unknown)}.")
+  if broadcast_operands and row_sums:
+    raise ValueError(
+        f"{name}: handlers with `broadcast_operands` sum over no rows, but"
+        f" `row_sums` are {list(row_sums)}."
+    )
   cotangents = ["d" + n for n in visible]
   known = (*slots, *dict.fromkeys((*kept, *visible)))
   declaration = Declaration(
@@ -147,19 +167,37 @@ def op(
       weights=weights,
       row_sums=tuple(row_sums),
       use_handler=use_handler,
+      broadcast_operands=broadcast_operands,
       forward_platforms=library.register(key + "_fwd"),
       backward_platforms=library.register(key + "_bwd", required=False),
   )
+  module = _module(sys._getframe(1))  # pylint: disable=protected-access
+  if key in _declared and not _runs_again(_declared[key][1], module.f_code):
+    raise ValueError(f"There is an op {key!r} already.")
   checking.check(declaration)
-  _declared[key] = Op(declaration)
-  return _declared[key]
+  made = Op(declaration, module.f_globals.get("__name__", "__main__"))
+  _declared[key] = made, module.f_code
+  return made
+
+
+def _module(frame):
+  """Returns the frame of the module that is being run, or else the caller's."""
+  own = frame
+  while frame is not None and frame.f_code.co_name != "<module>":
+    frame = frame.f_back
+  return frame or own
+
+
+def _runs_again(code, new):
+  """Returns whether a module is reloaded, or is imported by a second name."""
+  return new is not code and new.co_filename == code.co_filename
 
 
 def find(name: Any) -> Op | None:
   """Returns the op of this name (with the prefix) or forward primitive."""
   if isinstance(name, str):
-    return _declared.get(name)
-  return next((x for x in _declared.values() if x.primitive is name), None)
+    return _declared[name][0] if name in _declared else None
+  return next((x for x, _ in _declared.values() if x.primitive is name), None)
 
 
 def _operand_names(name, signature, operands, reference):

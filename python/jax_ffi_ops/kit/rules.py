@@ -60,6 +60,23 @@ class Rule:
     return tuple(results) if isinstance(results, (tuple, list)) else (results,)
 
 
+def check_call(
+    op: str,
+    kind: str,
+    function: Callable[..., Any],
+    operands: Collection[Any],
+    attributes: Collection[str],
+) -> None:
+  """Raises TypeError unless a function can be called with these."""
+  try:
+    inspect.signature(function).bind(*operands, **dict.fromkeys(attributes))
+  except TypeError as error:
+    raise TypeError(
+        f"{op}: `{kind}` is called with {len(operands)} arrays and the keywords"
+        f" {list(attributes)}: {error}"
+    ) from error
+
+
 def positional(function: Callable[..., Any]) -> tuple[str, ...]:
   """Returns the names of a function's positional parameters."""
   return tuple(

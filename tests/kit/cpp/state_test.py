@@ -3,6 +3,9 @@
 
 import concurrent.futures
 import pathlib
+import shutil
+import tempfile
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -11,9 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit import metadata
 
-_LIBRARY = kit.Library(pathlib.Path(__file__).with_name("libstate_ext.so"))
+_PATH = pathlib.Path(__file__).with_name("libstate_ext.so")
+_LIBRARY = kit.Library(_PATH)
 
 _count = kit.call(
     "kit_test_count",
@@ -72,6 +77,29 @@ class StateTest(parameterized.TestCase):
         _LIBRARY._library.kit_test_count_instantiate_cpu
     )
     self.assertTrue(described.stateful)
+
+  def test_two_libraries(self):
+    """The first need not have registered its target with jax yet."""
+    with tempfile.TemporaryDirectory() as folder:
+      copy = kit.Library(shutil.copy(_PATH, folder))
+      with self.assertRaisesRegex(
+          ImportError, f"{folder}.*'kit_test_count' for cpu, .*/libstate_ext.so"
+      ):
+        copy.register("kit_test_count")
+
+  def test_library_that_is_loaded_twice(self):
+    for _ in range(2):
+      library = kit.Library(_PATH)
+      library.register("kit_test_count")
+      library.ensure_registered("kit_test_count")
+    self.assertEqual(int(_counter(5)()), 5)
+
+  def test_target_that_others_register_before_it_is_lowered(self):
+    library = kit.Library(_PATH)
+    library.register("kit_test_count")
+    with mock.patch.object(_jax, "registered_handler", return_value=1):
+      with self.assertRaisesRegex(ImportError, "which 'code of no file' has"):
+        library.ensure_registered("kit_test_count")
 
   def test_op(self):
     x = np.arange(15, dtype=np.float32).reshape(3, 5)

@@ -164,6 +164,8 @@ class BatchingTest(Base):
       self.fail_row(row, "there is a loop over the batch")
 
   def test_vmap_copies_nothing(self):
+    if self.case.op.broadcast_operands:
+      return
     for batched in range(len(self.case.operands)):
       axes = self._axes([batched])
       row = f"vmap with in_axes={axes}"

@@ -162,6 +162,8 @@ class Target:
   def shareable(self) -> list[str]:
     """The operands whose gradients may be sums over rows."""
     op = self.call.op
+    if op.broadcast_operands:
+      return []
     names = {*op.weights, *op.row_sums, *op.parameters}
     return [name for name in op.operands if name in names]
 

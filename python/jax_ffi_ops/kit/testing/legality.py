@@ -51,6 +51,7 @@ def _most(call, operands):
 def _loops(call, operands, shared):
   """Returns the leading loops in full, after checks of all dimensions."""
   loops, sizes = {"leading": [], "trailing": []}, {}
+  in_full = call.op.broadcast_operands
   for name, b in operands.items():
     core, starred = call.op.axes[name]
     rank = _rank(call, operands, name)
@@ -59,8 +60,9 @@ def _loops(call, operands, shared):
     leading = rank - trailing
     if min(leading, trailing) < 0:
       raise WrongOperandsError("rank")
-    if has_loops:
+    if has_loops or in_full:
       loops["leading"].append(b.shape[:leading])
+    if starred and (has_loops or in_full):
       loops["trailing"].append(b.shape[len(b.shape) - trailing :])
     for d, size in zip(core, b.shape[leading:]):
       if sizes.setdefault(d, size) != size:
@@ -72,6 +74,8 @@ def _loops(call, operands, shared):
       raise WrongOperandsError(kind) from error
     if any(shape and len(shape) != len(full) for shape in shapes):
       raise WrongOperandsError(kind)
+    if in_full and any(shape != full for shape in shapes):
+      raise WrongOperandsError("broadcast")
   return np.broadcast_shapes(*loops["leading"])
 
 

@@ -89,6 +89,8 @@ def broadcast(target: Target, definition: Definition) -> Iterator[Right]:
   """Yields calls whose operands lack loops or have them as 1."""
   trailing = _trailing(target)
   names = [n for n in target.operands if definition.is_free(target, n)]
+  if target.call.op.broadcast_operands:
+    names = []
   for name in names:
     for leading in _FORMS[:-1]:
       own = tuple(1 for _ in trailing) if leading else ()

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every op under transformations that are drawn at random.
+
+A failure names the draw. This repeats it, and runs others:
+
+  FUZZ_SEED=0 FUZZ_DRAWS=17:18 ./bazelw test //tests/fuzz:transformations_test
+"""
+
+import os
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import compositions
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jax_ffi_ops
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import checks
+
+_SEED = int(os.environ.get("FUZZ_SEED", "0"))
+# Of each op. A draw takes about a second.
+_DRAWS = range(*map(int, os.environ.get("FUZZ_DRAWS", "0:8").split(":")))
+
+
+def _is_op(name):
+  try:
+    return bool(kit.ops_of(getattr(jax_ffi_ops, name)))
+  except TypeError:
+    return False
+
+
+def _dtype(rng, allowed):
+  # A set has another order in each process.
+  return rng.choice(sorted(allowed or kit.FLOATING, key=str))
+
+
+def _case(rng, name):
+  """Returns an op with some operands, of any sizes and dtypes."""
+  function = getattr(jax_ffi_ops, name)
+  (op,) = (op.declaration for op in kit.ops_of(function))
+  dims = dict.fromkeys(d for core in op.signature.operands for d in core)
+  sizes = {d: int(rng.integers(1, 10)) for d in dims}
+  main = _dtype(rng, op.dtypes[0])
+  slots = []
+  for i, operand in enumerate(op.operands):
+    if i in op.signature.optional and rng.random() < 0.3:
+      slots.append(None)
+      continue
+    own = _dtype(rng, op.dtypes[i]) if operand in op.weights else main
+    core = tuple(sizes[d] for d in op.signature.operands[i])
+    slots.append(testing.Operand(core, own))
+  attributes = {
+      attribute: rng.uniform(0.1, 1)
+      if kind.type in (np.float32, np.float64)
+      else kind.example_value(name, attribute).value
+      for attribute, kind in op.attributes.items()
+  }
+  return testing.Case(function, slots, attributes)
+
+
+def _array(rng, shape, dtype):
+  # Multiples of 1/8: an op may round their sums, which the definition does not.
+  return (np.round(rng.normal(size=shape) * 8) / 8).astype(dtype)
+
+
+class TransformationsTest(parameterized.TestCase):
+
+  @parameterized.parameters(filter(_is_op, dir(jax_ffi_ops)))
+  def test_compositions(self, name):
+    for index in _DRAWS:
+      # The name tells the draws of two ops apart.
+      rng = np.random.default_rng([_SEED, index, *name.encode()])
+      case = _case(rng, name)
+      loops = tuple(int(n) for n in rng.integers(1, 4, rng.integers(3)))
+      shared = case.shared_sets()[rng.integers(len(case.shared_sets()))]
+      dtypes = [x.dtype for x in case.operands]
+      composition = compositions.Composition.draw(
+          rng,
+          [x.shape for x in case.arrays(loops, shared)],
+          min(jnp.finfo(dtype).bits for dtype in dtypes) > 16,
+          f"{name} of {', '.join(map(str, dtypes))}, attributes"
+          f" {case.attributes}",
+      )
+      again = f"FUZZ_SEED={_SEED} FUZZ_DRAWS={index}:{index + 1}"
+      with self.subTest(f"{again}: {composition.text}"):
+        with jax.enable_x64(case.is_wide):
+          # Of jax: a scan takes none of NumPy's into a derivative.
+          operands = [
+              jnp.asarray(_array(rng, shape, dtype))
+              for shape, dtype in zip(composition.shapes, dtypes)
+          ]
+          self._check(case, composition, operands)
+
+  def _check(self, case, composition, operands):
+    expected = case.oracle(composition, *operands)
+    avals = jax.eval_shape(composition(case.oracle.function), *operands)
+    actual = composition(case)(*operands)
+    self.assertEqual(len(actual), len(expected))
+    for i, (got, want, aval) in enumerate(zip(actual, expected, avals)):
+      allowed = checks.tolerance(
+          want,
+          aval.dtype,
+          case.terms * composition.examples,
+          parts=composition.examples * bool(composition.orders),
+          accumulator=case.accumulator,
+      )
+      problem = checks.difference(got, want, aval.dtype, allowed)
+      shapes = ", ".join(str(x.shape) for x in operands)
+      self.assertIsNone(problem, f"array {i}, of operands {shapes}, {problem}")
+
+
+if __name__ == "__main__":
+  absltest.main()
