@@ -57,9 +57,11 @@ def partitioned(
   """Returns `call` with the rule by which XLA may split it over `mesh`."""
   x64 = jax.config.jax_enable_x64
 
-  def in_x64(*shards):
-    # XLA calls back in a thread of its own, without jax.enable_x64.
-    with jax.enable_x64(x64):
+  def on_one_device(*shards):
+    # XLA calls back in a thread of its own, without jax.enable_x64, or, with
+    # jax 0.12, in this one, where the axes of jax.set_mesh would be explicit.
+    no_mesh = jax.sharding.AbstractMesh((), ())
+    with jax.enable_x64(x64), jax.sharding.use_abstract_mesh(no_mesh):
       return call(*shards)
 
   def partition(_, operands, results):
@@ -68,7 +70,7 @@ def partitioned(
     split = layout.split(mesh, [x.shape for x in arrays], specs)
     return (
         mesh,
-        on_shards(in_x64, layout, split),
+        on_shards(on_one_device, layout, split),
         tuple(NamedSharding(mesh, spec(a, split)) for a in layout.results),
         tuple(NamedSharding(mesh, spec(a, split)) for a in layout.operands),
     )
