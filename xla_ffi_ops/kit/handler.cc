@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "xla_ffi_ops/kit/handler.h"
 
+#include <new>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
-#include <variant>
 
 namespace xla_ffi_ops::internal {
 namespace {
@@ -55,33 +55,43 @@ ffi::Error NamedError(const char* op, const ffi::Error& error) {
 }
 
 HandlerResult Named(const char* op, HandlerResult result) {
-  if (const auto* error = std::get_if<ffi::Error>(&result)) {
-    if (error->success()) return result;
-    return NamedError(op, *error);
+  const ffi::Error* error = result.error();
+  if (error != nullptr && error->failure()) {
+    return Try<ffi::Error>([&] { return NamedError(op, *error); });
   }
-  ffi::Promise promise;
-  ffi::Future named(promise);
-  std::get<ffi::Future>(result).OnReady(
-      [op, promise](const std::optional<ffi::Error>& error) {
-        Resolve(promise, error ? NamedError(op, *error) : ffi::Error());
-      });
-  return named;
+  result.op = op;
+  return result;
+}
+
+void Follow(const char* op, ffi::Future work, const ffi::Promise& promise) {
+  WhenDone(work, [op, promise](const std::optional<ffi::Error>& error) {
+    Resolve(promise, Try<ffi::Error>([&] {
+              return error ? NamedError(op, *error) : ffi::Error();
+            }));
+  });
 }
 
 XLA_FFI_Error* Call(const char* op, const char* binding,
-                    const ffi::Ffi& handler, XLA_FFI_CallFrame* frame) {
-  Acquire();
-  XLA_FFI_Error* const error = handler.Call(frame);
-  Release();
-  if (error == nullptr || AsksForMetadata(*frame)) return error;
+                    const ffi::Ffi& (*handler)(), XLA_FFI_CallFrame* frame) {
   const XLA_FFI_Api* const api = frame->api;
-  const std::string message = ffi::internal::GetErrorMessage(api, error);
-  const std::string prefix = op + std::string(": ");
-  if (message.compare(0, prefix.size(), prefix) == 0) return error;
-  ffi::internal::DestroyError(api, error);
-  return ffi::internal::CreateError(
-      api, ffi::Error::InvalidArgument(prefix +
-                                       WithAttributeNames(message, binding)));
+  XLA_FFI_Error* error = nullptr;
+  try {
+    Acquire();
+    error = handler().Call(frame);
+    Release();
+    if (error == nullptr || AsksForMetadata(*frame)) return error;
+    const std::string message = ffi::internal::GetErrorMessage(api, error);
+    const std::string prefix = op + std::string(": ");
+    if (message.compare(0, prefix.size(), prefix) == 0) return error;
+    const bool no_memory = message == NoMemory().message();
+    const ffi::Error named(no_memory ? ffi::ErrorCode::kInternal
+                                     : ffi::ErrorCode::kInvalidArgument,
+                           prefix + WithAttributeNames(message, binding));
+    ffi::internal::DestroyError(api, std::exchange(error, nullptr));
+    return ffi::internal::CreateError(api, named);
+  } catch (const std::bad_alloc&) {
+    return error ? error : ffi::internal::CreateError(api, NoMemory());
+  }
 }
 
 }  // namespace xla_ffi_ops::internal

@@ -3,6 +3,7 @@
 #ifndef XLA_FFI_OPS_KIT_HANDLER_H_
 #define XLA_FFI_OPS_KIT_HANDLER_H_
 
+#include <new>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -26,7 +27,10 @@ HandlerResult Named(const char* op, HandlerResult result);
 // to the function: a wrong number of operands, an attribute of a wrong type.
 // `binding` is the text of what the handler decodes.
 XLA_FFI_Error* Call(const char* op, const char* binding,
-                    const ffi::Ffi& handler, XLA_FFI_CallFrame* frame);
+                    const ffi::Ffi& (*handler)(), XLA_FFI_CallFrame* frame);
+
+// Resolves `promise` when `work` is done, with the op's name before an error.
+void Follow(const char* op, ffi::Future work, const ffi::Promise& promise);
 
 }  // namespace internal
 }  // namespace xla_ffi_ops
@@ -64,23 +68,26 @@ XLA_FFI_Error* Call(const char* op, const char* binding,
 #define XLA_FFI_OPS_DEFINE_CUDA_SYMBOL_(...)
 #endif
 
-#define XLA_FFI_OPS_DEFINE_SYMBOL_(symbol, op, impl, Device, traits, ...)   \
-  extern "C" XLA_FFI_Error* symbol(XLA_FFI_CallFrame* frame) {              \
-    static const auto* const handler =                                      \
-        ::xla::ffi::Ffi::Bind()                                             \
-            .Ctx<Device>() __VA_ARGS__                                      \
-            .To(                                                            \
-                [](auto&&... args) {                                        \
-                  using ::xla_ffi_ops::HandlerResult;                       \
-                  return ::xla_ffi_ops::internal::Named(                    \
-                      op, ::xla_ffi_ops::internal::Try<HandlerResult>([&] { \
-                        return impl(std::forward<decltype(args)>(args)...); \
-                      }));                                                  \
-                },                                                          \
-                traits)                                                     \
-            .release();                                                     \
-    return ::xla_ffi_ops::internal::Call(op, ".Ctx" #__VA_ARGS__, *handler, \
-                                         frame);                            \
+#define XLA_FFI_OPS_DEFINE_SYMBOL_(symbol, op, impl, Device, traits, ...)     \
+  extern "C" XLA_FFI_Error* symbol(XLA_FFI_CallFrame* frame) {                \
+    const auto handler = []() -> const ::xla::ffi::Ffi& {                     \
+      static const auto* const made =                                         \
+          ::xla::ffi::Ffi::Bind()                                             \
+              .Ctx<Device>() __VA_ARGS__                                      \
+              .To(                                                            \
+                  [](auto&&... args) {                                        \
+                    using ::xla_ffi_ops::HandlerResult;                       \
+                    return ::xla_ffi_ops::internal::Named(                    \
+                        op, ::xla_ffi_ops::internal::Try<HandlerResult>([&] { \
+                          return impl(std::forward<decltype(args)>(args)...); \
+                        }));                                                  \
+                  },                                                          \
+                  traits)                                                     \
+              .release();                                                     \
+      return *made;                                                           \
+    };                                                                        \
+    return ::xla_ffi_ops::internal::Call(op, ".Ctx" #__VA_ARGS__, handler,    \
+                                         frame);                              \
   }
 
 namespace xla::ffi {
@@ -115,11 +122,24 @@ struct ResultEncoding<stage, xla_ffi_ops::HandlerResult> {
   static std::variant<XLA_FFI_Error*, XLA_FFI_Future*> Encode(
       const XLA_FFI_Api* api, XLA_FFI_ExecutionContext* ctx,
       xla_ffi_ops::HandlerResult result) {
-    if (auto* error = std::get_if<Error>(&result)) {
-      return ResultEncoding<stage, Error>::Encode(api, ctx, std::move(*error));
+    const auto encode = [&](Error error) {
+      return ResultEncoding<stage, Error>::Encode(api, ctx, std::move(error));
+    };
+    if (result.error()) return encode(*result.error());
+    // All that needs memory is done before XLA is told that work goes on.
+    try {
+      const Promise promise;
+      auto encoded =
+          ResultEncoding<stage, Future>::Encode(api, ctx, Future(promise));
+      if (std::holds_alternative<XLA_FFI_Future*>(encoded)) {
+        xla_ffi_ops::internal::Follow(result.op, result.Release(), promise);
+      }
+      return encoded;
+    } catch (const std::bad_alloc&) {
+      using namespace xla_ffi_ops::internal;  // NOLINT
+      Future work = result.Release();
+      return encode(*Named(result.op, Wait(work)).error());
     }
-    return ResultEncoding<stage, Future>::Encode(
-        api, ctx, std::move(std::get<Future>(result)));
   }
 };
 

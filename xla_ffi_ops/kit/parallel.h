@@ -6,21 +6,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <new>
 #include <utility>
-#include <variant>
 
 #include "xla/ffi/api/ffi.h"
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/handler_result.h"
 #include "xla_ffi_ops/kit/parallel_loop.h"
 
 namespace xla_ffi_ops {
-
-// What a handler returns: an Error, possibly Success, or a Future of one while
-// other threads still work. XLA takes an Error much faster than a Future.
-struct HandlerResult : std::variant<xla::ffi::Error, xla::ffi::Future> {
-  using variant::variant;
-};
 
 // The device argument of a handler on the CPU. It must not be used once the
 // handler has returned, so not in a loop's body either.
@@ -62,35 +56,16 @@ HandlerResult ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
                                            std::move(finish));
   xla::ffi::Promise promise;
   xla::ffi::Future future(promise);
-  for (int64_t i = 1; i < threads; ++i) {
-    pool.Schedule(internal::Task([loop, promise] {
-      if (loop->Run()) internal::Resolve(promise, loop->error());
-    }));
+  try {
+    for (int64_t i = 1; i < threads; ++i) {
+      pool.Schedule(internal::Task([loop, promise] {
+        if (loop->Run()) internal::Resolve(promise, loop->error());
+      }));
+    }
+  } catch (const std::bad_alloc&) {
+    // The threads that there is memory for do the work.
   }
   if (loop->Run()) return loop->error();
-  return future;
-}
-
-// Done when both are. The error is that of one of them.
-inline HandlerResult Join(HandlerResult first, HandlerResult second) {
-  using xla::ffi::Error;
-  using xla::ffi::Future;
-  if (!std::holds_alternative<Future>(first) &&
-      !std::holds_alternative<Future>(second)) {
-    const bool fails = std::get<Error>(first).failure();
-    return fails ? std::move(first) : std::move(second);
-  }
-  xla::ffi::CountDownPromise both(2);
-  Future future(both);
-  for (HandlerResult* result : {&first, &second}) {
-    if (Future* const later = std::get_if<Future>(result)) {
-      later->OnReady([both](const std::optional<Error>& error) mutable {
-        both.CountDown(1, error ? *error : Error::Success());
-      });
-    } else {
-      both.CountDown(1, std::get<Error>(*result));
-    }
-  }
   return future;
 }
 

@@ -7,9 +7,12 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <optional>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -48,21 +51,32 @@ class Task {
   Fn fn_;
 };
 
+// So short a message needs no memory.
+inline xla::ffi::Error NoMemory() {
+  return xla::ffi::Error::Internal("out of memory");
+}
+
 // Returns what fn returns, Success for void, or what it throws as an error: an
 // exception that leaves a task of the pool would end the process.
 template <typename Result, typename Fn>
 Result Try(Fn&& fn) {
   try {
-    if constexpr (std::is_void_v<std::invoke_result_t<Fn>>) {
-      fn();
-      return xla::ffi::Error::Success();
-    } else {
-      return fn();
+    try {
+      if constexpr (std::is_void_v<std::invoke_result_t<Fn>>) {
+        fn();
+        return xla::ffi::Error::Success();
+      } else {
+        return fn();
+      }
+    } catch (const std::bad_alloc&) {
+      return NoMemory();
+    } catch (const std::exception& e) {
+      return xla::ffi::Error::Internal(e.what());
+    } catch (...) {
+      return xla::ffi::Error::Internal("unknown exception");
     }
-  } catch (const std::exception& e) {  // std::bad_alloc, for one
-    return xla::ffi::Error::Internal(e.what());
-  } catch (...) {
-    return xla::ffi::Error::Internal("unknown exception");
+  } catch (...) {  // for the message
+    return NoMemory();
   }
 }
 
@@ -70,8 +84,37 @@ inline void Resolve(xla::ffi::Promise promise, const xla::ffi::Error& error) {
   if (error.success()) {
     promise.SetAvailable();
   } else {
-    promise.SetError(error);
+    promise.SetError(Try<xla::ffi::Error>([&] { return error; }));
   }
+}
+
+// Has fn(error) called when the work of `future` is done. If there is no memory
+// for that, it waits for the work, or for memory: an error would be reported
+// while other threads still work on the buffers.
+template <typename Fn>
+void WhenDone(xla::ffi::Future& future, Fn fn) {
+  while (true) {
+    try {
+      return future.OnReady(fn);
+    } catch (const std::bad_alloc&) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+// Waits, which is for lack of memory alone: all threads of a pool that wait
+// would never end (see ParallelFor, whose threads do not wait).
+inline xla::ffi::Error Wait(xla::ffi::Future& future) {
+  xla::ffi::Error result;
+  std::atomic<bool> done{false};
+  const auto finish = [&](const std::optional<xla::ffi::Error>& error) {
+    result = Try<xla::ffi::Error>(
+        [&] { return error.value_or(xla::ffi::Error::Success()); });
+    done.store(true, std::memory_order_release);
+  };
+  WhenDone(future, std::ref(finish));
+  while (!done.load(std::memory_order_acquire)) std::this_thread::yield();
+  return result;
 }
 
 template <typename Body, typename Finish>

@@ -38,8 +38,21 @@ struct XLA_FFI_Future {
 };
 
 namespace xla_ffi_ops {
+
 class FakeXla;
-}
+
+// While it lives, the thread is in the runtime.
+struct InRuntime {
+  static inline thread_local bool inside = false;
+
+  InRuntime() { inside = true; }
+  ~InRuntime() { inside = was_; }
+
+ private:
+  const bool was_ = inside;
+};
+
+}  // namespace xla_ffi_ops
 
 #if XLA_FFI_API_MINOR >= 5  // jaxlib 0.12
 struct XLA_FFI_InvokeContext {
@@ -58,6 +71,7 @@ class FakeXla {
   explicit FakeXla(int64_t num_threads) : num_threads_(num_threads) {
     api_.struct_size = XLA_FFI_Api_STRUCT_SIZE;
     api_.XLA_FFI_Error_Create = [](XLA_FFI_Error_Create_Args* args) {
+      const InRuntime in_runtime;
       return new XLA_FFI_Error{args->errc, args->message};
     };
 #if XLA_FFI_API_MINOR >= 5
@@ -72,6 +86,7 @@ class FakeXla {
       delete args->error;
     };
     api_.XLA_FFI_Future_Create = [](XLA_FFI_Future_Create_Args* args) {
+      const InRuntime in_runtime;
       args->future = new XLA_FFI_Future;
       return static_cast<XLA_FFI_Error*>(nullptr);
     };
@@ -92,6 +107,7 @@ class FakeXla {
         };
     api_.XLA_FFI_ThreadPool_Schedule =
         [](XLA_FFI_ThreadPool_Schedule_Args* args) {
+          const InRuntime in_runtime;
           ++args->ctx->xla->scheduled;
           args->ctx->xla->schedule(
               [task = args->task, data = args->data] { task(data); });

@@ -2,7 +2,6 @@
 // Two results of handlers as one, in whatever order they become known.
 #include <functional>
 #include <optional>
-#include <variant>
 
 #include "tests/kit/cpp/fake_xla.h"
 #include "xla/ffi/api/ffi.h"
@@ -47,11 +46,10 @@ class Part {
 // Calls `done` with the error of `result`, now or later.
 void WhenDone(HandlerResult& result,
               std::function<void(const ffi::Error&)> done) {
-  if (auto* error = std::get_if<ffi::Error>(&result)) return done(*error);
-  std::get<ffi::Future>(result).OnReady(
-      [done](const std::optional<ffi::Error>& error) {
-        done(error.value_or(ffi::Error::Success()));
-      });
+  if (result.error()) return done(*result.error());
+  result.Release().OnReady([done](const std::optional<ffi::Error>& error) {
+    done(error.value_or(ffi::Error::Success()));
+  });
 }
 
 void TestJoin(Part first, Part second, bool second_before_first) {

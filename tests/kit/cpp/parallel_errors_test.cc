@@ -136,7 +136,7 @@ int main() {
   TestErrorOfAHigherRangeIsDropped();
   TestErrorIsTheSameForAnyThreads();
   TestException(std::runtime_error("text"), "text");
-  TestException(std::bad_alloc(), "std::bad_alloc");
+  TestException(std::bad_alloc(), "out of memory");
   TestException(42, "unknown exception");
   TestErrorOfFinish();
 }

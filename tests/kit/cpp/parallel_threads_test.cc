@@ -7,7 +7,6 @@
 #include <optional>
 #include <thread>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "tests/kit/cpp/fake_xla.h"
@@ -80,13 +79,12 @@ void TestFuture() {
       [&, counted = Counted(alive)] { sum = done[0] + done[1]; });
   CHECK(!Done(status));
   bool resolved = false;
-  std::get<ffi::Future>(status).OnReady(
-      [&](const std::optional<ffi::Error>& error) {
-        CHECK(!error.has_value());
-        CHECK(sum == 2);
-        CHECK(alive == 0);
-        resolved = true;
-      });
+  status.Release().OnReady([&](const std::optional<ffi::Error>& error) {
+    CHECK(!error.has_value());
+    CHECK(sum == 2);
+    CHECK(alive == 0);
+    resolved = true;
+  });
   CHECK(!resolved);
   CHECK(sum == 0);
   helper.GoOn();

@@ -8,7 +8,6 @@
 #include <optional>
 #include <thread>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "tests/kit/cpp/fake_xla.h"
@@ -80,18 +79,17 @@ class SlowHelper {
 };
 
 inline bool Done(const HandlerResult& status) {
-  return std::holds_alternative<xla::ffi::Error>(status);
+  return status.error() != nullptr;
 }
 
 // The error of a call whose work is done.
 inline xla::ffi::Error Result(HandlerResult& status) {
   using xla::ffi::Error;
-  if (auto* error = std::get_if<Error>(&status)) return *error;
+  if (status.error()) return *status.error();
   std::optional<Error> result;
-  std::get<xla::ffi::Future>(status).OnReady(
-      [&](const std::optional<Error>& error) {
-        result = error.value_or(Error::Success());
-      });
+  status.Release().OnReady([&](const std::optional<Error>& error) {
+    result = error.value_or(Error::Success());
+  });
   CHECK(result.has_value());
   return *result;
 }
