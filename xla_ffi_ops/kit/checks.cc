@@ -188,6 +188,12 @@ Shape Checks::Trailing(const xla::ffi::AnyBuffer& buffer,
 
 RowMap Checks::MapLoops(const char* name, const xla::ffi::AnyBuffer& buffer,
                         Shape loops, Shape own) {
+  const int64_t all = Product(loops);
+  if (all == 0) return RowMap();
+  if (all == std::numeric_limits<int64_t>::max()) {
+    Fail(name, "have leading dimensions of fewer indices", Got(buffer));
+    return RowMap();
+  }
   RowMap map;
   map.dims = 0;
   int64_t rows = 1;  // of the operand, in the dimensions after this one
