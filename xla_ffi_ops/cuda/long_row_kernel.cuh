@@ -58,7 +58,7 @@ __global__ __launch_bounds__(Args::kThreads, 1) void LongRowKernel(
         }
       };
       auto known = args.formula.Load(row);
-      RunPasses(args, known, reduce, for_each);
+      RunPasses</*kLong=*/true>(args, known, reduce, for_each);
       if (first == 0) args.formula.Save(row, known);
       for_each([&](int64_t column, int, const auto& elements) {
         StoreOutputs(args, known, row, column, elements);

@@ -100,7 +100,7 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
             }
           }
         };
-        RunPasses(args, known[r], reduce, for_each);
+        RunPasses</*kLong=*/false>(args, known[r], reduce, for_each);
         if (valid && first == 0) args.formula.Save(row, known[r]);
         for_each([&](int64_t column, int i, const auto& elements) {
           StoreOutputs(args, known[r], row, column, elements);

@@ -15,6 +15,7 @@
 #include "xla_ffi_ops/cuda/pack.cuh"
 #include "xla_ffi_ops/cuda/row_args.cuh"
 #include "xla_ffi_ops/cuda/row_elements.cuh"
+#include "xla_ffi_ops/kit/formula.h"
 
 namespace xla_ffi_ops {
 
@@ -52,16 +53,23 @@ template <typename Args>
 inline constexpr int kStatBytes = internal::MaxStatBytes<Args>(
     std::make_integer_sequence<int, Args::Formula::kPasses>());
 
-// Finds out what there is to know of a row: pass p and the later ones.
-template <int p = 0, typename Args, typename Row, typename Reduce,
+// Finds out what there is to know of a row: pass p and the later ones. In a
+// long row, the sums of a thread's batches of accesses are added with
+// compensation: of each batch, access 0 comes first.
+template <bool kLong, int p = 0, typename Args, typename Row, typename Reduce,
           typename ForEach>
 __device__ inline void RunPasses(const Args& args, Row& row, Reduce& reduce,
                                  const ForEach& for_each) {
   if constexpr (p < Args::Formula::kPasses) {
     using Stat = internal::Stat<Args, p>;
     const internal::AddOf<p, typename Args::Formula> add{args.formula, row};
+    CompensatedTotal<Stat> batches;
     Stat total = Stat::Initial();
-    for_each([&](int64_t, int, const auto& elements) {
+    for_each([&](int64_t, int i, const auto& elements) {
+      if (kLong && i == 0) {
+        batches.Add(total);
+        total = Stat::Initial();
+      }
       Stat stat = elements.Call(0, add);
 #pragma unroll
       for (int k = 1; k < elements.kSize; ++k) {
@@ -69,9 +77,13 @@ __device__ inline void RunPasses(const Args& args, Row& row, Reduce& reduce,
       }
       total.Combine(stat);
     });
+    if constexpr (kLong) {
+      batches.Add(total);
+      total = batches.value();
+    }
     args.formula.Finish(Pass<p>(), row, reduce(total),
                         static_cast<typename Args::Acc>(args.cols));
-    RunPasses<p + 1>(args, row, reduce, for_each);
+    RunPasses<kLong, p + 1>(args, row, reduce, for_each);
   }
 }
 

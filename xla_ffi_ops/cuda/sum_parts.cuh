@@ -14,6 +14,7 @@
 #include "xla_ffi_ops/cuda/row_args.cuh"
 #include "xla_ffi_ops/cuda/row_shape.cuh"
 #include "xla_ffi_ops/cuda/row_threads.cuh"
+#include "xla_ffi_ops/kit/compensated.h"
 
 namespace xla_ffi_ops {
 
@@ -34,20 +35,22 @@ __global__ __launch_bounds__(1024) void SumPartsKernel(
   Acc* const sums = SharedMemory<Acc>();  // [blockDim.y, kWarp]
   const int64_t column = int64_t{blockIdx.x} * kWarp + threadIdx.x;
   for (int64_t group = blockIdx.y; group < args.groups; group += gridDim.y) {
-    Acc sum = 0;
+    Compensated<Acc> sum;
     if (column < args.cols) {
       const Acc* const from =
           workspace.memory + group * workspace.parts * args.cols + column;
 #pragma unroll 4
       for (int64_t part = threadIdx.y; part < args.parts; part += blockDim.y) {
-        sum += from[part * args.cols];
+        sum.Add(from[part * args.cols]);
       }
     }
-    sums[threadIdx.y * kWarp + threadIdx.x] = sum;
+    sums[threadIdx.y * kWarp + threadIdx.x] = sum.value();
     __syncthreads();
     if (threadIdx.y == 0 && column < args.cols) {
-      for (int i = 1; i < blockDim.y; ++i) sum += sums[i * kWarp + threadIdx.x];
-      workspace.out[group * args.cols + column] = RoundTo<W>(sum);
+      for (int i = 1; i < blockDim.y; ++i) {
+        sum.Add(sums[i * kWarp + threadIdx.x]);
+      }
+      workspace.out[group * args.cols + column] = RoundTo<W>(sum.value());
     }
     __syncthreads();
   }

@@ -4,7 +4,6 @@
 #define XLA_FFI_OPS_KIT_COMPENSATED_H_
 
 #include "xla_ffi_ops/kit/device.h"  // HD
-#include "xla_ffi_ops/kit/formula.h"
 
 namespace xla_ffi_ops {
 
@@ -26,33 +25,6 @@ struct Compensated {
   }
   // Where the sum is infinite or NaN, `rest` is NaN.
   HD Acc value() const { return rest == rest ? sum + rest : sum; }
-};
-
-// Combines statistics: Sums with compensation.
-template <typename S>
-class CompensatedTotal {
- public:
-  HD void Add(const S& s) { total_.Combine(s); }
-  HD S value() const { return total_; }
-
- private:
-  S total_ = S::Initial();
-};
-
-template <typename Acc, int n>
-class CompensatedTotal<Sums<Acc, n>> {
- public:
-  HD void Add(const Sums<Acc, n>& s) {
-    for (int i = 0; i < n; ++i) totals_[i].Add(s.value[i]);
-  }
-  HD Sums<Acc, n> value() const {
-    Sums<Acc, n> sums;
-    for (int i = 0; i < n; ++i) sums.value[i] = totals_[i].value();
-    return sums;
-  }
-
- private:
-  Compensated<Acc> totals_[n];
 };
 
 }  // namespace xla_ffi_ops

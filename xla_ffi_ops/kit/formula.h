@@ -27,6 +27,7 @@
 #include <cmath>
 #include <limits>
 
+#include "xla_ffi_ops/kit/compensated.h"
 #include "xla_ffi_ops/kit/device.h"  // HD
 #include "xla_ffi_ops/kit/float16.h"
 #include "xla_ffi_ops/kit/rows.h"
@@ -56,6 +57,33 @@ struct Sums {
     value[0] += other.value[0];
     if constexpr (n > 1) value[1] += other.value[1];
   }
+};
+
+// Combines statistics: Sums with compensation.
+template <typename S>
+class CompensatedTotal {
+ public:
+  HD void Add(const S& s) { total_.Combine(s); }
+  HD S value() const { return total_; }
+
+ private:
+  S total_ = S::Initial();
+};
+
+template <typename Acc, int n>
+class CompensatedTotal<Sums<Acc, n>> {
+ public:
+  HD void Add(const Sums<Acc, n>& s) {
+    for (int i = 0; i < n; ++i) totals_[i].Add(s.value[i]);
+  }
+  HD Sums<Acc, n> value() const {
+    Sums<Acc, n> sums;
+    for (int i = 0; i < n; ++i) sums.value[i] = totals_[i].value();
+    return sums;
+  }
+
+ private:
+  Compensated<Acc> totals_[n];
 };
 
 // Of numbers: a NaN may or may not be the result.

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "xla_ffi_ops/kit/compensated.h"
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/formula.h"
 #include "xla_ffi_ops/kit/pairs.h"
 
 namespace xla_ffi_ops::internal {
