@@ -9,12 +9,8 @@ from jax_ffi_ops.kit.testing import Operand
 import ops
 
 
-class ProductTest(testing.ConformanceTest):
+class ProductTest(testing.ConformanceTest, testing.HandlerTest):
   case = Case(ops.product, [Operand((4,)), Operand((4,))])
-
-
-class ProductSumTest(testing.ConformanceTest, testing.HandlerTest):
-  case = Case(ops.product_sum, [Operand((4,))] * 3)
 
 
 if __name__ == "__main__":

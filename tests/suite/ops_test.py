@@ -18,10 +18,6 @@ class AffineTest(testing.ConformanceTest):
   case = Case(ops.affine, [Operand((4,))] * 3)
 
 
-class AffineWithoutScaleTest(testing.ConformanceTest):
-  case = Case(ops.affine, [Operand((4,)), None, Operand((4,))])
-
-
 class CumSumTest(testing.ConformanceTest):
   case = Case(ops.cumsum, [Operand((4,))], attributes={"reverse": False})
 
@@ -46,10 +42,6 @@ class TopKTest(testing.ConformanceTest):
 
 class AddSinTest(testing.ConformanceTest):
   case = Case(ops.add_sin, [Operand(), Operand()])
-
-
-class AddSinByRuleTest(testing.ConformanceTest):
-  case = Case(ops.add_sin_by_rule, [Operand(), Operand()])
 
 
 class ChoosyTest(testing.ConformanceTest):

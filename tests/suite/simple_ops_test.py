@@ -52,5 +52,17 @@ class PolynomialTest(testing.ConformanceTest):
   )
 
 
+class AffineWithoutScaleTest(testing.ConformanceTest):
+  case = Case(ops.affine, [Operand((4,)), None, Operand((4,))])
+
+
+class AddSinByRuleTest(testing.ConformanceTest):
+  case = Case(ops.add_sin_by_rule, [Operand(), Operand()])
+
+
+class ProductSumTest(testing.ConformanceTest, testing.HandlerTest):
+  case = Case(ops.product_sum, [Operand((4,))] * 3)
+
+
 if __name__ == "__main__":
   absltest.main()

@@ -24,32 +24,24 @@ namespace xla_ffi_ops {
 
 namespace internal {
 
-// Where the number that belongs to element j is kept: of a pair, the second is
-// behind the first ones of all pairs.
-template <typename T, Which which>
-HD int64_t AddedAt(int64_t cols, int64_t j) {
-  if constexpr (which == Which::kFirst) return j / 2;
-  if constexpr (which == Which::kSecond) return cols / 2 + j / 2;
-  const bool unpaired = !kInPairs<T> || j == cols / 2 * 2;
-  return unpaired ? j : j / 2 + j % 2 * (cols / 2);
-}
-
-// `added` is where the numbers that the last pass adds go, or nullptr.
+// `added` is where the numbers that the last pass adds go, or nullptr. There
+// are no pairs then: an exponential of each of two elements needs more
+// registers than there are.
 template <typename T, int p, typename Acc, typename F, typename Ahead,
           typename Added, typename... Line>
 HD void RunPasses(const F& f, typename F::Row& row, int64_t cols, Ahead ahead,
                   Added added, Line... x) {
   if constexpr (p < F::kPasses) {
     using S = decltype(f.Add(Pass<p>(), row, Load(kSingle, x, 0)...));
+    constexpr bool kKeeps = std::is_pointer_v<Added>;
+    constexpr bool kPairs = kInPairs<T> && !kKeeps;
     const auto known = row;
     const auto statistic = [=](auto which, int64_t j) INLINED {
       const S s = f.Add(Pass<p>(), known, Load(which, x, j)...);
-      if constexpr (p + 1 == F::kPasses && std::is_pointer_v<Added>) {
-        added[AddedAt<T, which>(cols, j)] = s.value[0];
-      }
+      if constexpr (p + 1 == F::kPasses && kKeeps) added[j] = s.value[0];
       return s;
     };
-    f.Finish(Pass<p>(), row, Total<T, S, Acc>(cols, statistic, ahead),
+    f.Finish(Pass<p>(), row, Total<T, kPairs, S, Acc>(cols, statistic, ahead),
              static_cast<Acc>(cols));
     RunPasses<T, p + 1, Acc>(f, row, cols, ahead, added, x...);
   }
@@ -120,18 +112,9 @@ HD void RunLineByAdded(const F& f, int64_t i, int64_t cols, T* y, Acc* added,
   typename F::Row row = f.Load(i);
   RunPasses<T, 0, Acc>(f, row, cols, fetch, added, x...);
   f.Save(i, row);
-  const auto value = [=](int64_t j) INLINED {
-    return f.StoreAdded(row, added[j]).value[0];
-  };
-  if constexpr (kInPairs<T>) {
 #pragma omp simd
-    for (int64_t j = 0; j < cols / 2; ++j) {
-      StorePair(y, 2 * j, value(j), value(cols / 2 + j));
-    }
-    if (cols % 2 != 0) y[cols - 1] = value(cols - 1);
-  } else {
-#pragma omp simd
-    for (int64_t j = 0; j < cols; ++j) y[j] = value(j);
+  for (int64_t j = 0; j < cols; ++j) {
+    y[j] = f.StoreAdded(row, added[j]).value[0];
   }
 }
 

@@ -28,7 +28,7 @@ using Count = std::integral_constant<int, n>;
 // sums with compensation. So the error of a sum does not grow with its length:
 // equal terms are the worst case, with less than 6 units in the last place. The
 // order of the additions is the same for every vector width.
-template <typename T, typename S, typename Acc, typename Statistic,
+template <typename T, bool kPairs, typename S, typename Acc, typename Statistic,
           typename Ahead>
 HD S Total(int64_t cols, Statistic statistic, Ahead ahead) {
   constexpr int n = sizeof(S) / sizeof(Acc);
@@ -51,7 +51,7 @@ HD S Total(int64_t cols, Statistic statistic, Ahead ahead) {
   };
   // Adds the next `count` elements.
   const auto add = [&](int64_t& j, auto count) INLINED {
-    if constexpr (kInPairs<T>) {
+    if constexpr (kPairs) {
 #pragma omp simd
       for (int k = 0; k < count / 2; ++k) {
         add_to(k, statistic(kFirst, j + 2 * k));

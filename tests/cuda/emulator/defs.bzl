@@ -64,8 +64,7 @@ def emulated_tests(name):
             "OP": name,
         },
         shard_count = 2,
-        # One op is enough to see each time that the emulator runs handlers.
-        tags = [] if name == "rms_norm" else ["slow"],
+        tags = ["slow"],
         deps = ["//python/jax_ffi_ops/kit:testing"],
     )
     for src in native.glob([name + "_kernels_test.cc"], allow_empty = True):

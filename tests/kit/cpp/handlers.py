@@ -12,9 +12,9 @@ def load(name: str) -> ctypes.CDLL:
   return ctypes.CDLL(str(pathlib.Path(__file__).with_name(f"lib{name}.so")))
 
 
-def register(*targets: str) -> None:
-  """Registers handlers of libkit_test_ext.so with JAX."""
-  library = load("kit_test_ext")
+def register(*targets: str, library: str = "kit_test_ext") -> None:
+  """Registers handlers of a shared object with JAX."""
+  loaded = load(library)
   for target in targets:
-    handler = jax.ffi.pycapsule(library[target + "_cpu"])
+    handler = jax.ffi.pycapsule(loaded[target + "_cpu"])
     jax.ffi.register_ffi_target(target, handler, platform="cpu")

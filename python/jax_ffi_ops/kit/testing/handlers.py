@@ -42,7 +42,7 @@ class HandlerTest(Base):
       yield from targets(case)
 
   def test_handler_broadcasts(self):
-    for target in self._targets():
+    for target in self._targets(extremes=True):
       for call in right_calls.broadcast(target, self.definition):
         self._check_right(target, call)
 
@@ -104,13 +104,15 @@ class HandlerTest(Base):
       )
 
   def test_handler_refuses_dtypes(self):
-    for target in self._targets(extremes=True):
+    self.definition = Definition(self.case)
+    for target in targets(self.case):
       self._check_wrong(
           target, lambda frame: wrong_calls.dtypes(target, frame)  # pylint: disable=cell-var-from-loop
       )
 
   def test_handler_refuses_attribute_types(self):
-    for target in self._targets(extremes=True):
+    self.definition = Definition(self.case)
+    for target in targets(self.case):
       self._check_wrong(
           target, lambda frame: wrong_calls.attribute_types(target, frame)  # pylint: disable=cell-var-from-loop
       )
