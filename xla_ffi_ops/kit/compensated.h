@@ -7,24 +7,37 @@
 
 namespace xla_ffi_ops {
 
-// A sum whose rounding errors are summed, too: the result is off by about one
-// unit in the last place, however many terms there are. Source: Ogita, Rump and
-// Oishi, Accurate Sum and Dot Product, 2005, algorithm Sum2.
+// A sum of many terms, right to about one unit in the last place. An Add costs
+// more than an addition, so kernels add sums of blocks of terms.
 //
-// Each Add takes six additions, so kernels add sums of blocks of terms.
+// For double, its rounding errors are summed, too. Source: Ogita, Rump and
+// Oishi, Accurate Sum and Dot Product, 2005, algorithm Sum2.
 template <typename Acc>
-struct Compensated {
-  Acc sum = 0;
-  Acc rest = 0;  // what `sum` lacks
-
+class Compensated {
+ public:
   HD void Add(Acc x) {
-    const Acc next = sum + x;
-    const Acc added = next - sum;
-    rest += (sum - (next - added)) + (x - added);
-    sum = next;
+    const Acc next = sum_ + x;
+    const Acc added = next - sum_;
+    rest_ += (sum_ - (next - added)) + (x - added);
+    sum_ = next;
   }
-  // Where the sum is infinite or NaN, `rest` is NaN.
-  HD Acc value() const { return rest == rest ? sum + rest : sum; }
+  // Where the sum is infinite or NaN, what it lacks is NaN.
+  HD Acc value() const { return rest_ == rest_ ? sum_ + rest_ : sum_; }
+
+ private:
+  Acc sum_ = 0;
+  Acc rest_ = 0;  // what the sum lacks
+};
+
+// In float, that would not do for millions of blocks.
+template <>
+class Compensated<float> {
+ public:
+  HD void Add(float x) { sum_ += x; }
+  HD float value() const { return static_cast<float>(sum_); }
+
+ private:
+  double sum_ = 0;
 };
 
 }  // namespace xla_ffi_ops
