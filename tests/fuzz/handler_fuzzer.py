@@ -30,6 +30,8 @@ _OPS = pathlib.Path(__file__).parents[1] / "ops"
 # So many draws in turn have the same dtypes, cores and attributes: jax traces
 # each choice of these.
 _GROUP = 50
+# So many calls are made of each right one. They are cheap: most are refused.
+_MUTATED = 3
 # The share of the calls that are compared with the definition, which takes
 # several times as long as all else.
 _COMPARED = 1 / 4
@@ -71,7 +73,7 @@ class Fuzzer:
       os.pwrite(report, b"%d" % index, 0)
       for frame, problem in self._calls(self._rng("call", index)):
         if problem or len(calls) == 1:
-          print(frame, problem, sep="\n", file=sys.stderr, flush=True)
+          print(frame, problem or "", sep="\n", file=sys.stderr, flush=True)
         if problem:
           sys.exit(1)
       if time.monotonic() > end:
@@ -88,11 +90,12 @@ class Fuzzer:
     if _fits(right):
       yield right, None
       yield right, self._problem(rng, target, right, True, True)
-    other = random_calls.mutated(right, rng)
-    if _fits(other):
-      allowed = random_calls.may_be(target, other, right)
-      yield other, None
-      yield other, self._problem(rng, target, other, allowed, False)
+    for _ in range(_MUTATED):
+      other = random_calls.mutated(right, rng)
+      if _fits(other):
+        allowed = random_calls.may_be(target, other, right)
+        yield other, None
+        yield other, self._problem(rng, target, other, allowed, False)
 
   def _problem(self, rng, target, frame, allowed, required):
     compared = allowed and self._is_defined(target, frame)

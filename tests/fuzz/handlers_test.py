@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ops' CPU handlers, with direct calls that are drawn at random.
 
-A draw is a right call, and one that differs from it in up to three things. A
+A draw is a right call, and others that differ from it in one to three things. A
 handler gives what the definition says, or refuses the call by its name. It
 writes to the results alone and touches nothing else: another process makes the
 calls, and the first forbidden access ends it. A failure names the draw. This
@@ -45,7 +45,7 @@ class HandlersTest(parameterized.TestCase):
       index = int(report.read() or -1)
     if process.returncode:
       self.fail(
-          f"{name}: {_how(process.returncode)} in a call. To repeat it:"
+          f"{name}: {_how(process.returncode)} in a draw. To repeat it:"
           f" FUZZ_SEED={_SEED} FUZZ_CALLS={index}:{index + 1}\n"
           f"{process.stderr[-8000:]}"
       )
