@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases that follow from one: other dtypes, operands left out, empty cores."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import dataclasses
 import itertools
 
@@ -99,20 +99,22 @@ _SIZES = (1, 31, 1023, 8199)
 
 def sizes(case: Case) -> Iterator[Case]:
   """Yields the case with other sizes of a core dimension."""
-  for dim in _dims(case):
-    yield from (_resized(case, dim, size) for size in _SIZES)
+  for dim in dims(case):
+    yield from (resized(case, dim, size) for size in _SIZES)
 
 
 def empty_cores(case: Case) -> Iterator[Case]:
   """Yields the case with each core dimension of size 0."""
-  yield from (_resized(case, dim, 0) for dim in _dims(case))
+  yield from (resized(case, dim, 0) for dim in dims(case))
 
 
-def _dims(case):
+def dims(case: Case) -> Iterable[str]:
+  """Returns the core dimensions of the operands that are there."""
   return dict.fromkeys(d for core in case.op.signature.operands for d in core)
 
 
-def _resized(case, dim, size):
+def resized(case: Case, dim: str, size: int) -> Case:
+  """Returns the case with another size of a core dimension."""
   cores = iter(case.op.signature.operands)
   slots = []
   for x in case.slots:

@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -45,7 +46,7 @@ class Target:
     op = self.call.op
     return op.backward_target if self.is_backward else op.forward_target
 
-  @property
+  @functools.cached_property
   def cotangents(self) -> tuple[str, ...]:
     """The visible results that have cotangents."""
     indices = self.call.differentiable_results(self._cores(self.dtypes))

@@ -14,7 +14,7 @@ from jax_ffi_ops.kit.testing.contract import Target
 from jax_ffi_ops.kit.testing.frames import Buffer
 from jax_ffi_ops.kit.testing.frames import Frame
 
-_DTYPES = (
+DTYPES = (
     *("float16", "bfloat16", "float32", "float64", "bool"),
     *("int2", "int4", "int8", "int16", "int32", "int64"),
     *("uint2", "uint4", "uint8", "uint16", "uint32", "uint64"),
@@ -22,11 +22,11 @@ _DTYPES = (
     *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
     *("float8_e8m0fnu", "complex64", "complex128"),
 )
-_FEW_DTYPES = (*_DTYPES[:5], "int32")
+_FEW_DTYPES = (*DTYPES[:5], "int32")
 
 # Attributes of all types. jax.ffi takes attributes of equal value for the same,
 # whatever their type: each of these is another one.
-_VALUES = (
+VALUES = (
     *(np.float32(1002), np.float64(1003), np.int32(1004), np.int64(1005)),
     *(np.uint8(106), np.uint64(1007), np.bool_(True), "text"),
     *(np.array([1008.0]), np.array(1009.0), np.array([1010])),
@@ -75,14 +75,14 @@ def dtypes(target: Target, frame: Frame) -> Iterator[Wrong]:
   for name, b in frame.buffers.items():
     # What all must not have is seen with the first.
     is_first = name == next(iter(frame.operands))
-    for dtype in _DTYPES if is_first else _FEW_DTYPES:
+    for dtype in DTYPES if is_first else _FEW_DTYPES:
       if jnp.dtype(dtype) != b.dtype:
         wrong = frame.replace(**{name: Buffer(b.shape, jnp.dtype(dtype))})
         yield Wrong(
             f"{name} of dtype {dtype}", wrong, _names(target, frame, name)
         )
   weights = [n for n in target.call.op.weights if n in frame.operands]
-  for dtype in _DTYPES[:4] if weights else ():
+  for dtype in DTYPES[:4] if weights else ():
     changed = {
         name: Buffer(b.shape, jnp.dtype(dtype))
         for name, b in frame.buffers.items()
@@ -121,7 +121,7 @@ def attribute_types(target: Target, frame: Frame) -> Iterator[Wrong]:
         "misnamed": {**others, name + "_": value},
     }
     declared = target.call.op.attributes.get(name, _INT64).type
-    for other in _VALUES:
+    for other in VALUES:
       if not _has_type(other, declared):
         wrong[f"= {other!r}"] = {**others, name: other}
     for label, attributes in wrong.items():

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ops' CPU handlers, with direct calls that are drawn at random.
+
+A draw is a right call, and others that differ from it in one to three things. A
+handler gives what the definition says, or refuses the call by its name. It
+writes to the results alone and touches nothing else: another process makes the
+calls, and the first forbidden access ends it. A failure names the draw. This
+repeats and prints it, and has others for up to a minute per op:
+
+  FUZZ_SEED=0 FUZZ_CALLS=17:18 ./bazelw test //tests/fuzz:handlers_test
+  FUZZ_SEED=1 FUZZ_CALLS=0:1000000 FUZZ_SECONDS=60 ./bazelw test ...
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import handler_fuzzer
+
+import jax_ffi_ops
+
+_SEED = os.environ.get("FUZZ_SEED", "0")
+_CALLS = os.environ.get("FUZZ_CALLS", "0:1000")  # Of each op: 5 s.
+_SECONDS = os.environ.get("FUZZ_SECONDS", "inf")
+
+
+class HandlersTest(parameterized.TestCase):
+
+  @parameterized.parameters(jax_ffi_ops._ops())
+  def test_handlers(self, name):
+    with tempfile.NamedTemporaryFile() as report:
+      process = subprocess.run(
+          [sys.executable, handler_fuzzer.__file__, name, _SEED]
+          + [*_CALLS.split(":"), _SECONDS, report.name],
+          check=False,
+          env=os.environ
+          | {"JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(sys.path)},
+          stderr=subprocess.PIPE,
+          text=True,
+      )
+      index = int(report.read() or -1)
+    if process.returncode:
+      self.fail(
+          f"{name}: {_how(process.returncode)} in a draw. To repeat it:"
+          f" FUZZ_SEED={_SEED} FUZZ_CALLS={index}:{index + 1}\n"
+          f"{process.stderr[-8000:]}"
+      )
+
+
+def _how(code):
+  return signal.Signals(-code).name if code < 0 else f"exit status {code}"
+
+
+if __name__ == "__main__":
+  absltest.main()
