@@ -58,10 +58,11 @@ namespace internal {
 
 // What two results have in common.
 struct Joined {
-  void Done(xla::ffi::Error result) {
+  void Done(const xla::ffi::Error& result) {
     {
       const std::lock_guard<std::mutex> lock(mutex);
-      if (result.failure()) error = std::move(result);
+      if (result.failure())
+        error = Try<xla::ffi::Error>([&] { return result; });
       if (--unfinished > 0) return;
     }
     Resolve(promise, error);
@@ -91,8 +92,8 @@ inline HandlerResult Join(HandlerResult first, HandlerResult second) {
     }
     Future work = result->Release();
     internal::WhenDone(work, [joined](const std::optional<Error>& error) {
-      joined->Done(internal::Try<Error>(
-          [&] { return error ? *error : Error::Success(); }));
+      static const Error success;
+      joined->Done(error ? *error : success);
     });
   }
   return future;

@@ -12,9 +12,9 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "tests/kit/cpp/fake_xla.h"
+#include "tests/kit/cpp/pools.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_ffi_ops/ffi.h"
 
@@ -27,14 +27,16 @@ std::atomic<bool> ended{false};  // The buffers may be freed.
 std::atomic<int> done{0};
 bool fails = false;
 
+ffi::Error Failure() {
+  return ffi::Error::Internal("a message that does not fit in place");
+}
+
 ffi::Error Work(int64_t range) {
   CHECK(!ended);
   std::this_thread::sleep_for(std::chrono::microseconds(20));
   CHECK(!ended);
   ++done;
-  return fails && range == kRanges / 2
-             ? ffi::Error::Internal("a message that does not fit in place")
-             : ffi::Error::Success();
+  return fails && range == kRanges / 2 ? Failure() : ffi::Error::Success();
 }
 
 HandlerResult Loop(CpuContext device) {
@@ -45,27 +47,15 @@ HandlerResult TwoLoops(CpuContext device) {
   HandlerResult first = Loop(device);
   return Join(std::move(first), Loop(device));
 }
-
-// A runtime with threads that are not the handler's.
-class Pool {
- public:
-  explicit Pool(FakeXla& xla) {
-    xla.schedule = [this](FakeXla::Task task) {
-      threads_.emplace_back([task = std::move(task)] { task(); });
-    };
-  }
-  void Join() {
-    for (std::thread& thread : threads_) thread.join();
-  }
-
- private:
-  std::vector<std::thread> threads_;
-};
+// The second part is known at once.
+HandlerResult LoopAndError(CpuContext device) {
+  return Join(Loop(device), fails ? Failure() : ffi::Error::Success());
+}
 
 // Returns the number of allocations.
 int64_t Test(XLA_FFI_Handler* handler, int loops, int64_t first, int64_t last) {
   FakeXla xla(4);
-  Pool pool(xla);
+  Threads pool(xla);
   ended = false;
   done = 0;
   NoMemory::Arm(first, last);
@@ -106,8 +96,10 @@ void TestAll(XLA_FFI_Handler* handler, int loops) {
 
 XLA_FFI_OPS_DEFINE_HANDLER(no_memory_loop, xla_ffi_ops::Loop, );
 XLA_FFI_OPS_DEFINE_HANDLER(no_memory_two_loops, xla_ffi_ops::TwoLoops, );
+XLA_FFI_OPS_DEFINE_HANDLER(no_memory_and_error, xla_ffi_ops::LoopAndError, );
 
 int main() {
   xla_ffi_ops::TestAll(no_memory_loop_cpu, 1);
   xla_ffi_ops::TestAll(no_memory_two_loops_cpu, 2);
+  xla_ffi_ops::TestAll(no_memory_and_error_cpu, 1);
 }
