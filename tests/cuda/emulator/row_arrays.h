@@ -39,6 +39,7 @@ struct Case {
     }
     return name;
   }
+  int64_t AllRows() const { return groups * rows; }
   // How many elements of a row a thread has, at most.
   int64_t Depth() const { return cols / 512; }
 };
@@ -137,7 +138,7 @@ struct Shared {
   Shared(const Case& c, int index)
       : there(c.present >> index & 1),
         parts(c.parts),
-        value(c, c.groups * c.rows, c.cols, true, std::max<int64_t>(1, c.rows)),
+        value(c, c.AllRows(), c.cols, true, std::max<int64_t>(1, c.rows)),
         memory(c, c.groups * c.parts, c.cols, false),
         gradient(c, c.groups, c.cols, false) {}
 
@@ -168,17 +169,15 @@ struct Shared {
 template <typename T>
 struct Input : Numbers<T> {
   explicit Input(const Case& c)
-      : Numbers<T>(c, c.groups * c.rows, c.cols, true, 1 + c.shared) {}
+      : Numbers<T>(c, c.AllRows(), c.cols, true, 1 + c.shared) {}
 };
 template <typename T>
 struct Output : Numbers<T> {
-  explicit Output(const Case& c)
-      : Numbers<T>(c, c.groups * c.rows, c.cols, false) {}
+  explicit Output(const Case& c) : Numbers<T>(c, c.AllRows(), c.cols, false) {}
 };
 template <typename T>
 struct Residual : Numbers<T> {
-  explicit Residual(const Case& c)
-      : Numbers<T>(c, c.groups * c.rows, 1, false) {}
+  explicit Residual(const Case& c) : Numbers<T>(c, c.AllRows(), 1, false) {}
 };
 
 }  // namespace xla_ffi_ops

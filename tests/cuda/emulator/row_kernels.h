@@ -24,6 +24,7 @@
 namespace xla_ffi_ops {
 
 inline constexpr Cuda kDevice = {nullptr};
+inline constexpr double kEps = 0.25;  // A norm's rstd is at most 2.
 
 namespace internal {
 

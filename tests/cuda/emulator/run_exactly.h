@@ -48,7 +48,7 @@ void RunExactly(const Formula& formula, const Case& c,
                 const Operands<double*, kOutputs>& outputs,
                 const Operands<double*, kSums>& sums = {}) {
   for (int i = 0; i < kSums; ++i) std::fill_n(sums[i], c.groups * c.cols, 0.0);
-  for (int64_t row = 0; row < c.groups * c.rows; ++row) {
+  for (int64_t row = 0; row < c.AllRows(); ++row) {
     const auto element = [&](int64_t j, const auto& fn) {
       double x[kInputs], weight[kWeights + 1];
       for (int i = 0; i < kInputs; ++i) x[i] = inputs[i][row][j];

@@ -11,15 +11,15 @@ namespace {
 struct KernelsTest {
   template <typename T>
   static void Run(const Case& c) {
-    const int64_t rows = c.groups * c.rows;
     Input<T> x(c), dy(c);
     Output<T> y(c), dx(c);
-    Forward<T>(kDevice, 0, rows, c.cols, x.rows(), y.data());
+    Forward<T>(kDevice, 0, c.AllRows(), c.cols, x.rows(), y.data());
     RunExactly(ForwardFormula<double>{}, c, Operands{x.exact_rows()},
                kNoWeights<double>, Operands{y.exact()});
     y.Compare("y", 2 * x.largest(), c.Depth());
     if (c.cols == 0) return;
-    Backward<T>(kDevice, 0, rows, c.cols, x.rows(), dy.rows(), dx.data());
+    Backward<T>(kDevice, 0, c.AllRows(), c.cols, x.rows(), dy.rows(),
+                dx.data());
     RunExactly(BackwardFormula<double>{}, c,
                Operands{x.exact_rows(), dy.exact_rows()}, kNoWeights<double>,
                Operands{dx.exact()});
