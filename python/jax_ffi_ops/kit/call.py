@@ -58,11 +58,15 @@ def call(
         raise TypeError(
             f"{target}: operand {index} must be an array, got {operand!r}."
         ) from error
-    rules.check_call(target, "results", results, operands, plain)
+    try:
+      returned = results(*operands, **plain)
+    except TypeError:
+      rules.check_call(target, "results", results, operands, plain)
+      raise
     library.ensure_registered(target)
     return jax.ffi.ffi_call(
         target,
-        results(*operands, **plain),
+        returned,
         has_side_effect=has_side_effect,
         input_output_aliases=dict(input_output_aliases or {}),
     )(*operands, **converted)
