@@ -20,9 +20,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import random_calls
-import raw_calls
 
 from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import runtime
 from jax_ffi_ops.kit.testing.contract import targets
 from jax_ffi_ops.kit.testing.expected import Definition
 
@@ -51,7 +51,7 @@ class Fuzzer:
     jax.config.update("jax_enable_x64", True)
     self._seed = name, seed
     self._cases = random_calls.cases(_own_case(name))
-    self._runtime = raw_calls.Runtime()
+    self._runtime = runtime.Runtime()
     self._operands = Memory(mmap.PROT_READ)
     self._results = Memory(mmap.PROT_READ | mmap.PROT_WRITE)
     rng = np.random.default_rng(0)
@@ -120,7 +120,7 @@ class Fuzzer:
         return "has to be refused."
       return compared and self._wrong_result(target, frame, arrays, got)
     named = error.message.startswith(target.name + ": ")
-    if required or not named or error.code != raw_calls.INVALID_ARGUMENT:
+    if required or not named or error.code != runtime.INVALID_ARGUMENT:
       return f"is refused with {error}"
     return None
 

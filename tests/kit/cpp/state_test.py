@@ -16,6 +16,10 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit import metadata
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import right_calls
+from jax_ffi_ops.kit.testing.contract import targets
+from jax_ffi_ops.kit.testing.expected import Definition
 
 _PATH = pathlib.Path(__file__).with_name("libstate_ext.so")
 _LIBRARY = kit.Library(_PATH)
@@ -110,6 +114,16 @@ class StateTest(parameterized.TestCase):
     np.testing.assert_array_equal(jax.vmap(function, 0)(x), expected)
     gradient = jax.jit(jax.grad(lambda x: function(x).sum()))(x)
     np.testing.assert_array_equal(gradient, [2.0 ** np.arange(5)] * 3)
+
+  def test_op_in_the_suite(self):
+    """Its runtime knows no states: it leaves such a call to XLA."""
+    operands = [testing.Operand((4,))]
+    case = testing.Case(_powers, operands, {"base": 2.0, "count": 4})
+    target = targets(case)[0]
+    call = right_calls.plain(target, Definition(case))
+    (y,) = call.frame.run_quickly(target.library, call.arrays)
+    expected = call.arrays["x"] @ 2.0 ** np.arange(4)
+    np.testing.assert_allclose(y, expected, rtol=1e-6)
 
   def test_op_in_threads(self):
     def evaluate(base):

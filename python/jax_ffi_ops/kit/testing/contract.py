@@ -16,6 +16,7 @@ from jax_ffi_ops.kit.backward import Info
 from jax_ffi_ops.kit.calls import Call
 from jax_ffi_ops.kit.declaration import Declaration
 from jax_ffi_ops.kit.dimensions import Dimensions
+from jax_ffi_ops.kit.library import Library
 from jax_ffi_ops.kit.testing import legality
 from jax_ffi_ops.kit.testing.frames import Buffer
 from jax_ffi_ops.kit.testing.frames import Frame
@@ -45,6 +46,10 @@ class Target:
   def name(self) -> str:
     op = self.call.op
     return op.backward_target if self.is_backward else op.forward_target
+
+  @property
+  def library(self) -> Library:
+    return self.call.op.library
 
   @functools.cached_property
   def cotangents(self) -> tuple[str, ...]:

@@ -2,12 +2,17 @@
 """Direct calls of an op's FFI targets, as data: to be changed in one place."""
 
 from collections.abc import Mapping
+import ctypes
 import dataclasses
 import functools
+import random
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+
+from jax_ffi_ops.kit.library import Library
+from jax_ffi_ops.kit.testing.runtime import Runtime
 
 Shape = tuple[int, ...]
 
@@ -21,6 +26,10 @@ class Buffer(NamedTuple):
     return jax.ShapeDtypeStruct(self.shape, self.dtype)
 
 
+class Refused(Exception):
+  """The handler returned an error, or XLA did."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Frame:
   """A call of a target; buffers have names, in the order of the call."""
@@ -31,11 +40,7 @@ class Frame:
   attributes: Mapping[str, Any]
 
   def run(self, arrays: Mapping[str, Any] | None = None) -> list[np.ndarray]:
-    """Calls the target with these arrays, or with zeros."""
-    operands = [
-        np.zeros(b.shape, b.dtype) if arrays is None else arrays[name]
-        for name, b in self.operands.items()
-    ]
+    """Calls the target with these arrays, or with zeros; may raise Refused."""
     # XLA drops a call that only has empty results, if it has no side effect.
     call = jax.ffi.ffi_call(
         self.target,
@@ -43,7 +48,40 @@ class Frame:
         has_side_effect=True,
     )
     program = jax.jit(functools.partial(call, **self.attributes))
-    return [np.asarray(x) for x in program(*operands)]
+    try:
+      return [np.asarray(x) for x in program(*self._arrays(arrays))]
+    except (jax.errors.JaxRuntimeError, ValueError) as error:
+      raise Refused(str(error)) from error
+
+  def run_quickly(
+      self, library: Library, arrays: Mapping[str, Any] | None = None
+  ) -> list[np.ndarray]:
+    """Does the same on the CPU without XLA, which would compile the call."""
+    if jax.default_backend() != "cpu":
+      return self.run(arrays)
+    handler = ctypes.CDLL(library.path)[self.target + "_cpu"]
+    results = [np.empty(b.shape, b.dtype) for b in self.results.values()]
+    for x in results:
+      x.reshape(-1).view(np.uint8)[...] = 0xFF  # NaN, if nothing is written.
+    operands = [np.array(x, order="C") for x in self._arrays(arrays)]
+    rng = random.Random(repr(self))
+    buffers = [
+        [(Buffer(x.shape, x.dtype), x.ctypes.data) for x in side]
+        for side in (operands, results)
+    ]
+    try:
+      error = Runtime().call(handler, *buffers, self.attributes, rng)
+    except NotImplementedError:
+      return self.run(arrays)
+    if error:
+      raise Refused(str(error))
+    return results
+
+  def _arrays(self, arrays):
+    return [
+        np.zeros(b.shape, b.dtype) if arrays is None else arrays[name]
+        for name, b in self.operands.items()
+    ]
 
   @property
   def buffers(self) -> Mapping[str, Buffer]:
