@@ -8,9 +8,7 @@ import ctypes
 import math
 import mmap
 import os
-import pathlib
 import random
-import runpy
 import sys
 import time
 
@@ -19,14 +17,13 @@ from guarded import SIZE
 import jax
 import jax.numpy as jnp
 import numpy as np
+from own_case import own_case
 import random_calls
 
-from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import runtime
 from jax_ffi_ops.kit.testing.contract import targets
 from jax_ffi_ops.kit.testing.expected import Definition
 
-_OPS = pathlib.Path(__file__).parents[1] / "ops"
 # So many draws in turn have the same dtypes, cores and attributes: jax traces
 # each choice of these.
 _GROUP = 50
@@ -37,20 +34,13 @@ _MUTATED = 3
 _COMPARED = 1 / 4
 
 
-def _own_case(name):
-  """Returns the case of the op's own test, which has the definition."""
-  own = runpy.run_path(str(_OPS / name / f"{name}_test.py")).values()
-  found = (getattr(x, "case", None) for x in own)
-  return next(x for x in found if isinstance(x, Case))
-
-
 class Fuzzer:
   """Draws of calls of one op: each depends on its index and the seed alone."""
 
   def __init__(self, name: str, seed: int):
     jax.config.update("jax_enable_x64", True)
     self._seed = name, seed
-    self._cases = random_calls.cases(_own_case(name))
+    self._cases = random_calls.cases(own_case(name))
     self._runtime = runtime.Runtime()
     self._operands = Memory(mmap.PROT_READ)
     self._results = Memory(mmap.PROT_READ | mmap.PROT_WRITE)

@@ -4,14 +4,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
-import pathlib
-import runpy
 import sys
 from typing import Any, NamedTuple
 
 from absl.testing import parameterized
 import jax
 import numpy as np
+from own_case import own_case
 
 import jax_ffi_ops
 from jax_ffi_ops.kit.testing import base
@@ -23,8 +22,6 @@ from jax_ffi_ops.kit.testing.contract import targets
 from jax_ffi_ops.kit.testing.expected import Definition
 from jax_ffi_ops.kit.testing.frames import Buffer
 from jax_ffi_ops.kit.testing.frames import Frame
-
-_OPS = pathlib.Path(__file__).parents[1] / "ops"
 
 
 def has_gpu() -> bool:
@@ -40,15 +37,12 @@ def at_most(cases, count):
 def for_each_op(test: type) -> None:
   """Puts a class for each op, with the case of its own test, in `test`'s place."""
   for op in jax_ffi_ops._ops():
-    own = runpy.run_path(str(_OPS / op / f"{op}_test.py")).values()
-    cases = (getattr(x, "case", None) for x in own)
-    case = next(x for x in cases if isinstance(x, Case))
     name = op.title().replace("_", "") + test.__name__
     module = {"__module__": test.__module__}
     setattr(
         sys.modules[test.__module__],
         name,
-        type(name, (test,), {"case": case, **module}),
+        type(name, (test,), {"case": own_case(op), **module}),
     )
 
 
