@@ -37,10 +37,14 @@ void SumParts(cudaStream_t stream, const Args& args, int64_t parts) {
                   args.groups, parts, args.cols, args.sums});
 }
 
+// A part has as many steps at least, where the workspace has room for no more
+// parts: the sum of 32 equal terms is off by 4 units in the last place at most.
+inline constexpr int64_t kPartSteps = 32;
+
 // Launches the kernels for accesses of kSize elements, on the current device.
 template <int kSize, typename Args>
 void LaunchRowKernels(const StreamDevice& device, cudaStream_t stream,
-                      const Args& args) {
+                      Args args) {
   constexpr int kLoads = RowLoads<Args, kSize>();
   const bool has_sums = args.parts > 0;
 
@@ -54,15 +58,23 @@ void LaunchRowKernels(const StreamDevice& device, cudaStream_t stream,
                      shape.block));
     const int64_t active = ActiveClusters(device, kernel, shape);
     if (active == 0) return false;
-    int64_t parts =
-        std::min({CeilDiv(args.rows, int64_t{shape.block.y} * thread_rows),
-                  active, kMaxGridY});
+    const int64_t block_rows = int64_t{shape.block.y} * thread_rows;
+    int64_t blocks =
+        std::min({CeilDiv(args.rows, block_rows), active, kMaxGridY});
+    int64_t parts = 0;  // are written
     if (has_sums) {
       const int64_t most = std::max<int64_t>(1, active / args.groups);
-      parts = std::min({parts, args.parts, most});
-      shape.grid.z = std::min({args.groups, active / parts, kMaxGridY});
+      blocks = std::min({blocks, args.parts, most});
+      shape.grid.z = std::min({args.groups, active / blocks, kMaxGridY});
+      const int64_t steps = CeilDiv(args.rows, blocks * block_rows);
+      args.part_steps =
+          std::max(kPartSteps, CeilDiv(steps, args.parts / blocks));
+      // The blocks' first parts, then their second ones, and so on.
+      const int64_t rows = blocks * block_rows * args.part_steps;
+      parts = args.rows / rows * blocks +
+              std::min(blocks, CeilDiv(args.rows % rows, block_rows));
     }
-    shape.grid.y = parts;
+    shape.grid.y = blocks;
     Launch(name, kernel, shape, stream, args);
     if constexpr (Args::kSums > 0) {
       if (args.HasStages()) SumParts(stream, args, parts);
@@ -114,7 +126,7 @@ void LaunchRows(Cuda device, const Formula& formula, RowRange range,
                 const Operands<T*, kOutputs>& outputs,
                 const Operands<Workspace<W, Accumulator<T>>, kSums>& sums) {
   using Args = RowArgs<Formula, T, W, kInputs, kWeights, kOutputs, kSums>;
-  Args args{range, formula, inputs, weights, outputs, sums, 0};
+  Args args{range, formula, inputs, weights, outputs, sums, 0, 0};
   for (int i = 0; i < kSums; ++i) {
     if (sums[i].out == nullptr) continue;
     const int64_t parts = std::max<int64_t>(1, sums[i].parts);

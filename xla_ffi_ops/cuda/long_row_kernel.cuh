@@ -30,6 +30,9 @@ __global__ __launch_bounds__(Args::kThreads, 1) void LongRowKernel(
   for (int64_t group = blockIdx.z; group < args.groups; group += gridDim.z) {
     for (int64_t r = blockIdx.y; r < args.rows; r += gridDim.y) {
       const int64_t row = args.begin + group * args.rows + r;
+      const int64_t step = r / gridDim.y;  // of this block
+      const int64_t part =
+          blockIdx.y + step / args.part_steps * int64_t{gridDim.y};
       const T* from[Args::kInputs];
 #pragma unroll
       for (int n = 0; n < Args::kInputs; ++n) from[n] = args.inputs[n][row];
@@ -64,10 +67,13 @@ __global__ __launch_bounds__(Args::kThreads, 1) void LongRowKernel(
         StoreOutputs(args, known, row, column, elements);
         if constexpr (Args::kSums > 0) {
           Acc sums[Args::kSums][kSize] = {};
-          if (r != blockIdx.y) args.LoadSums(group, column, sums);
+          if (step % args.part_steps != 0) {
+            args.LoadSums(group, part, column, sums);
+          }
           AddColumns(args, known, elements, sums);
           const bool is_last = r + gridDim.y >= args.rows;
-          args.StoreSums(group, column, sums, is_last && !args.HasStages());
+          args.StoreSums(group, part, column, sums,
+                         is_last && !args.HasStages());
         }
       });
     }

@@ -70,27 +70,29 @@ struct RowArgs : RowRange {
   Operands<T*, kOutputs> outputs;
 
   // Sums over the rows of a group have two stages: the rows are dealt out to
-  // `parts` blocks or clusters, and SumPartsKernel adds up what each of them
-  // leaves in memory. Where there is one part alone, there is no second stage.
+  // blocks or clusters, each of which leaves a part in memory for every
+  // `part_steps` times that it takes rows, and SumPartsKernel adds the parts
+  // up. Where there is one part alone, there is no second stage.
   Operands<Workspace<W, Acc>, kSums> sums;
   int64_t parts;  // at most; 0: no sum is wanted
+  int64_t part_steps;
 
   // Depends on the shapes of arrays alone, as a CUDA graph that is recorded
   // once more has to have the same kernels.
   HD bool HasStages() const { return parts > 1 && rows > 1; }
 
-  // The sums of this block's part, or the total of all, from `column` on.
+  // The sums of a part, or the total of all, from `column` on.
   template <int kSize>
-  __device__ void LoadSums(int64_t group, int64_t column,
+  __device__ void LoadSums(int64_t group, int64_t part, int64_t column,
                            Acc (&values)[kSums][kSize]) const {
 #pragma unroll
     for (int i = 0; i < kSums; ++i) {
       if (sums[i].out == nullptr) continue;
-      LoadValues(PartAt(i, group) + column, values[i]);
+      LoadValues(PartAt(i, group, part) + column, values[i]);
     }
   }
   template <int kSize>
-  __device__ void StoreSums(int64_t group, int64_t column,
+  __device__ void StoreSums(int64_t group, int64_t part, int64_t column,
                             const Acc (&values)[kSums][kSize],
                             bool is_total) const {
 #pragma unroll
@@ -99,14 +101,14 @@ struct RowArgs : RowRange {
       if (is_total) {
         StoreValues(values[i], sums[i].out + group * cols + column);
       } else {
-        StoreValues(values[i], PartAt(i, group) + column);
+        StoreValues(values[i], PartAt(i, group, part) + column);
       }
     }
   }
 
  private:
-  __device__ Acc* PartAt(int i, int64_t group) const {
-    return sums[i].memory + (group * sums[i].parts + blockIdx.y) * cols;
+  __device__ Acc* PartAt(int i, int64_t group, int64_t part) const {
+    return sums[i].memory + (group * sums[i].parts + part) * cols;
   }
 };
 

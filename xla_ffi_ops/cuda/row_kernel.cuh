@@ -2,7 +2,7 @@
 // The kernel that runs a formula on rows that registers hold: what the rows
 // have is read once, and the next rows are loaded while these are computed. The
 // threads of a row are those of a warp or a part of it, of a block, or of a
-// cluster of blocks.
+// cluster of blocks. Sums over rows are in registers, too.
 #ifndef XLA_FFI_OPS_CUDA_ROW_KERNEL_CUH_
 #define XLA_FFI_OPS_CUDA_ROW_KERNEL_CUH_
 
@@ -65,6 +65,8 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
   for (int64_t group = blockIdx.z; group < args.groups; group += gridDim.z) {
     const int64_t group_begin = args.begin + group * args.rows;
     Acc sums[kLoads][kSums][kSize] = {};
+    int64_t part = blockIdx.y;
+    int64_t steps = 0;  // of this part
     int64_t base = blockIdx.y * block_rows;
     if (base < args.rows) load_next(group_begin, base);
     for (; base < args.rows; base += step) {
@@ -109,15 +111,22 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
           }
         });
       }
-    }
-    if constexpr (Args::kSums > 0) {
-      if (args.parts == 0) continue;
-      if (!AddRowsOfBlock<kLoads * kSums * kSize>(sums[0][0])) continue;
+      if constexpr (Args::kSums > 0) {
+        if (args.parts == 0) continue;
+        const bool is_last = base + step >= args.rows;
+        if (++steps < args.part_steps && !is_last) continue;
+        const bool stores = AddRowsOfBlock<kLoads * kSums * kSize>(sums[0][0]);
 #pragma unroll
-      for (int i = 0; i < kLoads; ++i) {
-        const int column = first + i * stride;
-        if (column >= cols) continue;
-        args.StoreSums(group, column, sums[i], !args.HasStages());
+        for (int i = 0; i < kLoads; ++i) {
+          const int column = first + i * stride;
+          if (stores && column < cols) {
+            args.StoreSums(group, part, column, sums[i], !args.HasStages());
+          }
+#pragma unroll
+          for (int n = 0; n < kSums * kSize; ++n) sums[i][0][n] = 0;
+        }
+        part += gridDim.y;
+        steps = 0;
       }
     }
   }

@@ -9,7 +9,7 @@ namespace xla_ffi_ops {
 
 // out[groups, cols] gets the sums, each rounded once; nothing is summed if it
 // is null. memory[groups, parts, cols], with any parts >= 1, is written
-// meanwhile: more parts keep more of the device busy.
+// meanwhile: more parts keep more of the device busy, and lose less accuracy.
 template <typename W, typename Acc>
 struct Workspace {
   W* out;
