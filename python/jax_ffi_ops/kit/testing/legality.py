@@ -34,10 +34,11 @@ def check(
   full = _loops(call, operands, shared)
   if not 0 <= batch_rank <= len(full):
     raise WrongOperandsError("batch_rank")
-  for name in shared:
-    own = operands[name].shape[:batch_rank]
-    if any(n not in (1, size) for n, size in zip(own, full)):
-      raise WrongOperandsError("shared")
+  groups = [operands[name].shape[:batch_rank] for name in shared]
+  try:
+    np.broadcast_shapes(full[:batch_rank], *groups)
+  except ValueError as error:
+    raise WrongOperandsError("shared") from error
 
 
 def _rank(call, operands, name):
