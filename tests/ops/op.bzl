@@ -5,11 +5,13 @@ load("//tests:defs.bzl", "gpu_tests", "jax_test")
 load("//tests/cuda:defs.bzl", "cuda_test")
 load("//tests/cuda/emulator:defs.bzl", "emulated_tests")
 
-def op_test(name, deps = []):
+def op_test(name, cuda = True, handlers = ["fwd", "bwd"], deps = []):
     """The tests of an op, in its folder below tests/ops.
 
     Args:
       name: <op>_test. The source is `name`.py; <op>_kernels_test.cc may be there, too.
+      cuda: whether the op has CUDA handlers.
+      handlers: which handlers it has.
       deps: what `name`.py imports but jax_ffi_ops and its kit.
     """
     op = name.removesuffix("_test")
@@ -24,13 +26,16 @@ def op_test(name, deps = []):
 
     # Before the emulated_test: on a GPU, the op's own test runs the CUDA handlers.
     gpu_tests(name = "gpu_tests")
-    emulated_tests(name = op)
+    if not cuda:
+        return
+    handlers = ["xla_ffi_ops_{}_{}".format(op, handler) for handler in handlers]
+    emulated_tests(name = op, handlers = handlers)
 
     library = {"LIBRARY": "//python/jax_ffi_ops/ops:%s_ext" % op}
     cuda_test(
         name = "library_test",
         src = "//tests/cuda:library_test.py",
-        env = {"HANDLERS": "xla_ffi_ops_{0}_fwd xla_ffi_ops_{0}_bwd".format(op)},
+        env = {"HANDLERS": " ".join(handlers)},
         libraries = library,
         deps = ["//tests/cuda:elf"],
     )

@@ -10,34 +10,36 @@ def native_op(name, deps = []):
     """Kernels and handlers of one op, in its folder below xla_ffi_ops/ops.
 
     Args:
-      name: of the op, of its folder, and of the handler library. The sources are `name`.h and
-        `name`.cc, the CPU kernel; `name`.cu, the CUDA kernel; `name`_ffi.cc, the handlers.
+      name: of the op, of its folder, and of the handler library. The sources are `name`_ffi.cc, the
+        handlers, and those of these that are there: `name`.h, the formula; `name`.cc, the CPU
+        kernel; `name`.cu, the CUDA kernel.
       deps: the `formula` of each op whose formulas this one uses.
     """
     cc_library(
         name = "formula",
-        hdrs = [name + ".h"],
+        hdrs = native.glob([name + ".h"], allow_empty = True),
         visibility = ["//xla_ffi_ops/ops:__subpackages__"],
         deps = deps + ["//xla_ffi_ops/kit:kernel"],
     )
     xla_ffi_kernel(
         name = "kernel",
-        srcs = [name + ".cc"],
+        srcs = native.glob([name + ".cc"], allow_empty = True),
         copts = WARNINGS,
         deps = [":formula"],
     )
-    cuda = native.glob(["*.cu", "*.cuh"])
-    cuda_library(
-        name = "cuda_kernel",
-        srcs = cuda,
-        copts = WARNINGS + ["-compress-mode=size"],
-        deps = [":kernel", "//xla_ffi_ops/cuda:kernel"],
-    )
+    cuda = native.glob(["*.cu", "*.cuh"], allow_empty = True)
+    if cuda:
+        cuda_library(
+            name = "cuda_kernel",
+            srcs = cuda,
+            copts = WARNINGS + ["-compress-mode=size"],
+            deps = [":kernel", "//xla_ffi_ops/cuda:kernel"],
+        )
     xla_ffi_library(
         name = name,
         srcs = [name + "_ffi.cc"],
         copts = WARNINGS,
-        cuda_deps = [":cuda_kernel"],
+        cuda_deps = [":cuda_kernel"] if cuda else [],
         visibility = ["//visibility:public"],
         deps = [":kernel"],
     )
@@ -51,20 +53,22 @@ def native_op(name, deps = []):
         deps = [":kernel"],
     )
 
-def python_ops(name, ops):
+def python_ops(name, ops, cpu_only = [], forward_only = []):
     """A py_library and a shared object for each op of python/jax_ffi_ops/ops.
 
     Args:
       name: of the py_library of all of them.
       ops: their names; the source is <op>.py, the handlers are those of //xla_ffi_ops/ops/<op>.
+      cpu_only: those without CUDA handlers.
+      forward_only: those without a handler for the backward pass.
     """
     for op in ops:
         xla_ffi_extension(
             name = op + "_ext",
-            cuda = True,
+            cuda = op not in cpu_only,
             handlers = [
                 "xla_ffi_ops_{}_{}".format(op, handler)
-                for handler in ["fwd", "bwd"]
+                for handler in ["fwd"] + ([] if op in forward_only else ["bwd"])
             ],
             deps = ["//xla_ffi_ops/ops/" + op],
         )

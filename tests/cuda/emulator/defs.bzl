@@ -16,11 +16,12 @@ COPTS = [
 
 _EMULATOR = "//tests/cuda/emulator:"
 
-def emulated_tests(name):
+def emulated_tests(name, handlers):
     """The emulated_test of an op, and its kernels_test if there is a `name`_kernels_test.cc.
 
     Args:
       name: of the op, whose kernels and handlers are those of //xla_ffi_ops/ops/`name`.
+      handlers: their names.
     """
     folder = "xla_ffi_ops/ops/" + name
     cc_library(
@@ -49,10 +50,7 @@ def emulated_tests(name):
     xla_ffi_extension(
         name = "emulated_ext",
         testonly = True,
-        handlers = [
-            "emulated_xla_ffi_ops_{}_{}".format(name, handler)
-            for handler in ["fwd", "bwd"]
-        ],
+        handlers = ["emulated_" + handler for handler in handlers],
         deps = [":emulated_handlers"],
     )
     jax_test(

@@ -58,6 +58,8 @@ def call(
       name: Buffer(arrays[name].shape, arrays[name].dtype)
       for name in target.operands
   }
+  if not any(any(loops[name]) for name in target.operands):
+    trailing = 0  # There are no loops.
   frame = target.frame(buffers, batch_rank, trailing)
   label = ", ".join(f"{name}{list(b.shape)}" for name, b in buffers.items())
   if target.is_backward:
