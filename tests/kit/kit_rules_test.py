@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a declaration says beyond shapes: names, rules, weights, choices."""
 
+import os
 import subprocess
 import sys
 from unittest import mock
@@ -251,7 +252,7 @@ class KitRulesTest(parameterized.TestCase):
         " xla_bridge; assert not xla_bridge._backends"
     )
     subprocess.run([sys.executable, "-c", program], check=True,
-                   env={"PYTHONPATH": ":".join(sys.path)})  # fmt: skip
+                   env=os.environ | {"PYTHONPATH": ":".join(sys.path)})  # fmt: skip
 
 
 if __name__ == "__main__":

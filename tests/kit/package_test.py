@@ -2,6 +2,7 @@
 """What can be imported of jax_ffi_ops, and when shared objects are loaded."""
 
 import importlib
+import os
 import pathlib
 import subprocess
 import sys
@@ -17,7 +18,7 @@ def _in_new_process(*lines: str) -> str:
   return subprocess.run(
       [sys.executable, "-c", "\n".join(lines)],
       check=True,
-      env={"PYTHONPATH": ":".join(sys.path)},
+      env=os.environ | {"PYTHONPATH": ":".join(sys.path)},
       stdout=subprocess.PIPE,
       text=True,
   ).stdout.strip()

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import ctypes
 import dataclasses
 import functools
+import math
 import random
 from typing import Any, NamedTuple
 
@@ -24,6 +25,17 @@ class Buffer(NamedTuple):
   @property
   def struct(self) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(self.shape, self.dtype)
+
+
+def _roomy(b):
+  """Returns a new array, with room behind it.
+
+  A handler that takes it for a larger one is to be reported: it should not end
+  the process. All bits are 1, a NaN, if nothing is written.
+  """
+  size = math.prod(b.shape) * np.dtype(b.dtype).itemsize
+  memory = np.full(16 * size + 4096, 0xFF, np.uint8)
+  return memory[:size].view(b.dtype).reshape(b.shape)
 
 
 class Refused(Exception):
@@ -60,10 +72,10 @@ class Frame:
     if jax.default_backend() != "cpu":
       return self.run(arrays)
     handler = ctypes.CDLL(library.path)[self.target + "_cpu"]
-    results = [np.empty(b.shape, b.dtype) for b in self.results.values()]
-    for x in results:
-      x.reshape(-1).view(np.uint8)[...] = 0xFF  # NaN, if nothing is written.
-    operands = [np.array(x, order="C") for x in self._arrays(arrays)]
+    results = [_roomy(b) for b in self.results.values()]
+    operands = [_roomy(b) for b in self.operands.values()]
+    for x, values in zip(operands, self._arrays(arrays)):
+      x[...] = values
     rng = random.Random(repr(self))
     buffers = [
         [(Buffer(x.shape, x.dtype), x.ctypes.data) for x in side]
