@@ -41,6 +41,8 @@ def sized(case: Case, rng: random.Random) -> Case:
     case = choices.resized(case, dim, size)
   attributes = dict(case.attributes)
   for name, attribute in case.op.attributes.items():
+    if attribute.type in (bool, np.bool_):
+      attributes[name] = rng.random() < 0.5
     if attribute.type in (np.float32, np.float64):
       least = attribute.minimum or 0
       attributes[name] = least + rng.choice((0, 1e-6, 0.25, 1e3))
@@ -161,6 +163,8 @@ def _attribute(frame, rng):
   value = attributes.pop(name, None)
   if value is None or rng.random() < 0.3:
     attributes[name] = rng.choice(wrong_calls.VALUES)
+  elif isinstance(value, np.bool_):
+    attributes[name] = np.bool_(not value)
   elif isinstance(value, np.integer):
     value = rng.choice((*_INTEGERS, int(value) ^ 1 << rng.randrange(8)))
     attributes[name] = np.int64(value)

@@ -107,9 +107,19 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
     # A part of a result may have been subnormal.
     return error + np.where(error > 0, jnp.finfo(self.dtype).smallest_normal, 0)
 
-  # Reductions, as numpy.sum, numpy.mean and numpy.max call them.
+  def __array_function__(self, function, types, args, kwargs):
+    if function not in _REDUCTIONS or not isinstance(args[0], Bounded):
+      raise TypeError(
+          f"A definition cannot use numpy.{function.__name__}: for other"
+          " functions than arithmetic, exp, log, sqrt, tanh, abs, maximum, and"
+          " sum, mean and max over one axis, it returns Bounded(value, dtype,"
+          " error)."
+      )
+    return _REDUCTIONS[function](*args, **kwargs)
 
-  def sum(self, axis=-1, keepdims=False, additions=None, **_):
+  # Reductions over one axis.
+
+  def sum(self, axis, *, keepdims=False, additions=None):
     """Returns the sum of columns, or one of so many additions."""
     if additions is None:
       additions = column_additions(self.value.shape[axis])
@@ -120,10 +130,10 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
       error = error + (size + error) * gamma(additions, self.dtype)
     return Bounded(value, self.dtype, error)
 
-  def mean(self, axis=-1, keepdims=False, **_):
-    return self.sum(axis, keepdims) / self.value.shape[axis]
+  def mean(self, axis, *, keepdims=False):
+    return self.sum(axis, keepdims=keepdims) / self.value.shape[axis]
 
-  def max(self, axis=-1, keepdims=False, initial=-np.inf, **_):
+  def max(self, axis, *, keepdims=False, initial=-np.inf):
     largest = functools.partial(np.max, axis=axis, keepdims=keepdims)
     with np.errstate(invalid="ignore"):
       value = largest(self.value, initial=initial)
@@ -164,6 +174,12 @@ def _root(value, a):
   error = np.fmin(a.error / (value + low), np.sqrt(a.error))
   return np.where(a.error == 0, 0, error)
 
+
+_REDUCTIONS = {
+    np.sum: Bounded.sum,
+    np.mean: Bounded.mean,
+    np.max: Bounded.max,
+}
 
 # What errors of operands become in a result.
 _PROPAGATED = {

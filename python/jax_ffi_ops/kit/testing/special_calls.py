@@ -2,6 +2,7 @@
 """Right direct calls with NaN, infinities, huge and subnormal numbers."""
 
 from collections.abc import Iterator
+import math
 
 import jax.numpy as jnp
 import numpy as np
@@ -22,9 +23,13 @@ def special(target: Target, definition: Definition) -> Iterator[Right]:
       continue
     # Rows on both sides have to stay what they are.
     special_rows = _special_rows(x.dtype, target.is_backward)
+    starred = target.call.op.axes[name][1]
+    trailing = int(right.frame.attributes.get("trailing_rank", 0)) * starred
+    columns = math.prod(x.shape[x.ndim - trailing :])
     for row, values in enumerate(special_rows, 1):
       flat = np.array(values, x.dtype)
-      x[row].flat[: flat.size] = flat[: x[row].size]
+      core = x[row].reshape(-1, columns)[:, 0]
+      core[: flat.size] = flat[: core.size]
       if flat.size == 1 and np.isneginf(flat[0]):
         x[row] = flat[0]
     yield right._replace(label=f"special values of {name}: {right.label}")
