@@ -126,7 +126,7 @@ void LaunchRows(Cuda device, const Formula& formula, RowRange range,
                 const Operands<T*, kOutputs>& outputs,
                 const Operands<Workspace<W, Accumulator<T>>, kSums>& sums) {
   using Args = RowArgs<Formula, T, W, kInputs, kWeights, kOutputs, kSums>;
-  Args args{range, formula, inputs, weights, outputs, sums, 0, 0};
+  Args args{range, formula, inputs, weights, outputs, sums, 0, 1};
   for (int i = 0; i < kSums; ++i) {
     if (sums[i].out == nullptr) continue;
     const int64_t parts = std::max<int64_t>(1, sums[i].parts);
