@@ -62,7 +62,10 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
   RowReduce<kStatBytes<Args>> reduce;
   const int64_t block_rows = int64_t{blockDim.y} * kRows;
   const int64_t step = gridDim.y * block_rows;
-  for (int64_t group = blockIdx.z; group < args.groups; group += gridDim.z) {
+  // Without sums there is one group: that takes no registers.
+  constexpr bool kGroups = Args::kSums > 0;
+  for (int64_t group = kGroups ? blockIdx.z : 0;
+       group < (kGroups ? args.groups : 1); group += kGroups ? gridDim.z : 1) {
     const int64_t group_begin = args.begin + group * args.rows;
     Acc sums[kLoads][kSums][kSize] = {};
     int64_t part = blockIdx.y;
