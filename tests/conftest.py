@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For pytest, where all tests share a process: the devices that some need."""
+"""For pytest, where all tests share a process."""
+
+import pathlib
+import sys
 
 from jax_ffi_ops.kit.testing import devices
 
+# Tests in other folders use own_case.py.
+sys.path.append(str(pathlib.Path(__file__).with_name("ops")))
+# Some tests need several.
 devices.force()
