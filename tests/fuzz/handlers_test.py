@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ops' CPU handlers, with direct calls that are drawn at random.
 
-A draw is a right call, and 19 others that differ from it in one to three things. A
-handler gives what the definition says, or refuses the call by its name. It
-writes to the results alone and touches nothing else: another process makes the
-calls, and the first forbidden access ends it. A failure names the draw. This
-repeats and prints it, and has others for up to a minute per op:
+A draw is a right call, and 19 others that differ from it in one to three
+things. A handler gives what the definition says, or refuses the call by its
+name. It writes to the results alone and touches nothing else: another process
+makes the calls, and the first forbidden access ends it. A failure names the
+draw. This repeats and prints it, and has others for up to a minute per op:
 
   FUZZ_SEED=0 FUZZ_CALLS=17:18 ./bazelw test //tests/fuzz:handlers_test
   FUZZ_SEED=1 FUZZ_CALLS=0:50000 FUZZ_SECONDS=60 ./bazelw test ...
