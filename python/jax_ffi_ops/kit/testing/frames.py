@@ -38,6 +38,9 @@ def _roomy(b):
   return memory[:size].view(b.dtype).reshape(b.shape)
 
 
+_runtime = functools.cache(Runtime)
+
+
 class Refused(Exception):
   """The handler returned an error, or XLA did."""
 
@@ -82,7 +85,7 @@ class Frame:
         for side in (operands, results)
     ]
     try:
-      error = Runtime().call(handler, *buffers, self.attributes, rng)
+      error = _runtime().call(handler, *buffers, self.attributes, rng)
     except NotImplementedError:
       return self.run(arrays)
     if error:
