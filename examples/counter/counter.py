@@ -36,11 +36,10 @@ alive = kit.call(
     has_side_effect=True,
 )
 
-# time, token = tick(token): calls that pass a token on run in its order. The
-# type of tokens has moved in jax; jax.typeof knows it in all versions.
+# time, token = tick(token): calls that pass a token on run in its order.
 tick = kit.call(
     "example_tick",
     library=_LIBRARY,
-    results=lambda token: (_INTEGER, jax.typeof(token)),
+    results=lambda token: (_INTEGER, kit.abstract_token),
     has_side_effect=True,
 )

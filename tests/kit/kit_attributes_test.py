@@ -2,6 +2,7 @@
 """Attributes: what is converted or refused, and what is never mixed up."""
 
 from fractions import Fraction
+import pathlib
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -9,10 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
 from jax_ffi_ops.kit import attributes
 
+_LIBRARY = kit.Library(
+    pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
+)
 _X = np.ones((2, 4), np.float32)
 _F32 = kit.Attribute(np.float32)
 
@@ -110,6 +115,19 @@ class KitAttributesTest(parameterized.TestCase):
     with self.assertRaisesRegex(TypeError, "op: a must be"):
       kit.Attribute(kind).convert("op", "a", value)
 
+  @parameterized.parameters(
+      ({"a": np.int32},), (kit.Attribute(np.int32, optional=True),)
+  )
+  def test_ops_know_neither_mappings_nor_optional_attributes(self, kind):
+    with self.assertRaisesRegex(TypeError, "my_op: attribute a must be given"):
+      kit.op(
+          "my_op",
+          library=_LIBRARY,
+          signature="()->()",
+          reference=lambda x, *, a: x,
+          attributes={"a": kind},
+      )
+
   @parameterized.parameters(float("inf"), np.longdouble("-inf"))
   def test_infinity_fits(self, value):
     for kind in (np.float32, np.float64):
@@ -126,7 +144,7 @@ class KitAttributesTest(parameterized.TestCase):
   @parameterized.parameters(
       (None,), (object,), (complex,), (np.complex64,), (np.float16,),
       (jnp.bfloat16,), ([str],), ([],), ([np.int32, np.int32],), ("nothing",),
-      (np.datetime64,),
+      (np.datetime64,), ([bool],), ([np.bool_],), ({"a": None},), ({"a": [bool]},),
   )  # fmt: skip
   def test_type_that_ffi_does_not_have(self, kind):
     with self.assertRaisesRegex(TypeError, "An attribute must be"):

@@ -136,6 +136,73 @@ class KitCallTest(parameterized.TestCase):
     ):
       _call()(*[self.x] * count, eps=0.5)
 
+  def test_layouts(self):
+    column_major = _call(input_layouts=[(1, 0)], output_layouts=[(1, 0), None])
+    text = jax.jit(lambda x: column_major(x, eps=0.5)).lower(self.x).as_text()
+    self.assertIn("operand_layouts = [dense<[0, 1]>", text)
+    self.assertIn("result_layouts = [dense<[0, 1]> :", text)
+
+  @parameterized.parameters(
+      ("broadcast_all", 0), ("sequential", 1), ("expand_dims", 0)
+  )
+  def test_vmap(self, method, scans):
+    function = jax.vmap(functools.partial(_call(vmap_method=method), eps=0.5))
+    x = np.stack([self.x, 2 * self.x])
+    self.assertEqual(str(jax.make_jaxpr(function)(x)).count("scan"), scans)
+    np.testing.assert_array_equal(function(x)[0][0], self.expected)
+
+  def test_vmap_is_not_guessed(self):
+    with self.assertRaisesRegex(NotImplementedError, "vmap"):
+      jax.vmap(functools.partial(_call(), eps=0.5))(self.x[None])
+
+  def test_optional_attribute(self):
+    """It is no attribute of the call, and None for `results`."""
+    seen = []
+
+    def results(x, *, eps, present, mode):
+      seen.append(mode)
+      return _results(x, eps=eps, present=present)
+
+    function = kit.call(
+        _TARGET,
+        library=_LIBRARY,
+        results=results,
+        attributes={
+            "eps": np.float64,
+            "present": np.int64,
+            "mode": kit.Attribute(str, optional=True),
+        },
+    )
+    for mode in ({}, {"mode": None}):
+      y, _ = function(self.x, eps=0.5, present=1, **mode)
+      np.testing.assert_array_equal(y, self.expected)
+    self.assertEqual(seen, [None, None])
+    with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "attributes"):
+      jax.block_until_ready(function(self.x, eps=0.5, present=1, mode="fast"))
+
+  def test_nested_attribute(self):
+    function = kit.call(
+        _TARGET,
+        library=_LIBRARY,
+        results=lambda x, *, options: x,
+        attributes={"options": {"deep": {"size": np.int32}, "name": str}},
+    )
+    options = {"deep": {"size": 3}, "name": "n"}
+    text = jax.jit(lambda x: function(x, options=options)).lower(self.x)
+    self.assertIn(
+        'options = {deep = {size = 3 : i32}, name = "n"}', text.as_text()
+    )
+    options["deep"]["size"] = 0.5
+    with self.assertRaisesRegex(
+        TypeError, f"{_TARGET}: options: deep: size must be an integer, got 0.5"
+    ):
+      function(self.x, options=options)
+
+  def test_token(self):
+    """One name for their type in all versions of jax."""
+    token = jax.lax.create_token()
+    self.assertIs(jax.typeof(token), kit.abstract_token)
+
   def test_has_no_derivatives(self):
     with self.assertRaisesRegex(ValueError, "cannot be differentiated"):
       jax.jvp(lambda x: _call()(x, eps=0.5), (self.x,), (self.x,))

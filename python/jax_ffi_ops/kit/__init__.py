@@ -9,6 +9,7 @@
 
 from typing import Any
 
+from jax_ffi_ops.kit._jax import abstract_token as abstract_token
 from jax_ffi_ops.kit.attributes import Attribute as Attribute
 from jax_ffi_ops.kit.call import call as call
 from jax_ffi_ops.kit.dtypes import accumulator as accumulator

@@ -9,12 +9,17 @@ import ctypes
 from typing import Any
 
 import jax
+from jax._src import core
 from jax._src import dispatch
 from jax._src import sharding_impls
 from jax._src.interpreters import mlir
 import jax.extend.core
 from jaxlib import xla_client
+from jaxlib.mlir import ir
 import numpy as np
+
+# The type of tokens: jax.core has it up to jax 0.10, jax.ffi from 0.12 on.
+abstract_token = core.abstract_token
 
 
 def requires_devices_during_lowering(
@@ -33,7 +38,15 @@ def lower_attributes_of(type_: type[Any], value: Callable[[Any], Any]) -> None:
 
   jax.ffi.ffi_call takes attributes that are hashable and have a handler.
   """
-  mlir.register_attribute_handler(type_, lambda x: mlir.ir_attribute(value(x)))
+
+  def lower(attribute):
+    plain = value(attribute)
+    if isinstance(plain, np.uint64):  # MLIR's bindings take it as signed.
+      unsigned = mlir.dtype_to_ir_type(plain.dtype)
+      return ir.IntegerAttr.get(unsigned, int(plain.view(np.int64)))
+    return mlir.ir_attribute(plain)
+
+  mlir.register_attribute_handler(type_, lower)
 
 
 def registered_handler(target: str, platform: str) -> int | None:

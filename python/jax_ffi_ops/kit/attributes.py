@@ -14,6 +14,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from jax_ffi_ops.kit.value import Value
+
 _KINDS = {"b": bool | np.bool_, "i": numbers.Integral, "u": numbers.Integral,
           "f": numbers.Real}  # fmt: skip
 _NAMES = {"b": "a bool", "i": "an integer", "u": "an integer", "f": "a number"}
@@ -25,18 +27,26 @@ class Attribute:
 
   Attributes:
     type: `str`, `bool`, or a NumPy scalar type of a boolean, integer, float32
-      or float64; `[type]` for a flat array of a NumPy type. A C++ handler binds
-      `np.float32` as `float`, `[np.int64]` as `ffi::Span<const int64_t>`.
+      or float64; `[type]` for a flat array of integers or floating point
+      numbers; a mapping of names to types (`kit.call` only). A C++ handler
+      binds `np.float32` as `float`, `[np.int64]` as `ffi::Span<const int64_t>`,
+      a mapping as `ffi::Dictionary`.
     minimum: the least value allowed, for numbers.
     example: a value that the declaration is checked with; by default the
       minimum, or 1, True or "".
+    optional: whether a call may leave it out (`kit.call` only). The handler
+      finds it with `ffi::Dictionary::contains`.
   """
 
   type: Any
   minimum: float | None = None
   example: Any = None
+  optional: bool = False
 
   def __post_init__(self):
+    if self.is_dictionary:
+      object.__setattr__(self, "type", schema("a dictionary", self.type))
+      return
     scalar = self.type[0] if self._is_array else self.type
     if scalar is str and not self._is_array:
       return
@@ -44,15 +54,22 @@ class Attribute:
       dtype = np.dtype(scalar)
     except TypeError:
       dtype = np.dtype(object)
-    if scalar is None or dtype.kind not in "biuf" or dtype == np.float16:
+    kinds = "iuf" if self._is_array else "biuf"
+    if scalar is None or dtype.kind not in kinds or dtype == np.float16:
       raise TypeError(
-          "An attribute must be a str, a bool, an integer, a float32, a float64"
-          f" or an array ([type]) of these, got {self.type!r}."
+          "An attribute must be a str, a bool, an integer, a float32, a"
+          " float64, an array ([type]) of numbers, or a mapping of these, got"
+          f" {self.type!r}."
       )
 
   @property
   def _is_array(self):
     return isinstance(self.type, list) and len(self.type) == 1
+
+  @property
+  def is_dictionary(self) -> bool:
+    """Whether it has attributes of its own."""
+    return isinstance(self.type, Mapping)
 
   @property
   def is_dimension(self) -> bool:
@@ -82,6 +99,10 @@ class Attribute:
           f"{op}: {name} must be known when the function is traced, got"
           f" {value}."
       )
+    if self.is_dictionary:
+      if not isinstance(value, Mapping):
+        raise TypeError(f"{op}: {name} must be a mapping, got {value!r}.")
+      return Value(convert(f"{op}: {name}", self.type, value))
     if self._is_array:
       if not isinstance(value, (Sequence, np.ndarray)) or np.ndim(value) == 0:
         raise TypeError(f"{op}: {name} must be a sequence, got {value!r}.")
@@ -119,29 +140,6 @@ class Attribute:
       ) from error
 
 
-class Value:
-  """An attribute's value, equal only to one of the same type and bits."""
-
-  __slots__ = ("value", "_key")
-
-  def __init__(self, value: str | np.generic | np.ndarray):
-    self.value = value
-    key = (
-        value if isinstance(value, str) else (value.dtype.str, value.tobytes())
-    )
-    self._key = (type(value), key)
-
-  def __eq__(self, other):
-    return isinstance(other, Value) and self._key == other._key
-
-  def __hash__(self):
-    return hash(self._key)
-
-  def __repr__(self):
-    value = self.value
-    return repr(value if isinstance(value, str) else value.tolist())
-
-
 def schema(op: str, declared: Mapping[str, Any] | None) -> dict[str, Attribute]:
   """Returns the attributes of a declaration, in which types may stand alone."""
   attributes = {}
@@ -158,12 +156,22 @@ def schema(op: str, declared: Mapping[str, Any] | None) -> dict[str, Attribute]:
 def convert(
     op: str, schema: Mapping[str, Attribute], values: Mapping[str, Any]
 ) -> dict[str, Value]:
-  """Returns the values of all attributes of an op, in the schema's order."""
-  if schema.keys() != values.keys():
+  """Returns the values of all attributes of an op, in the schema's order.
+
+  None is no value: an optional attribute that is None is left out.
+  """
+  optional = {name for name, attribute in schema.items() if attribute.optional}
+  values = {
+      name: value
+      for name, value in values.items()
+      if value is not None or name not in optional
+  }
+  if not schema.keys() - optional <= values.keys() <= schema.keys():
     raise TypeError(
         f"{op}: expected the attributes {sorted(schema)}, got {sorted(values)}."
     )
   return {
       name: attribute.convert(op, name, values[name])
       for name, attribute in schema.items()
+      if name in values
   }

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of handlers that are no generalized ufuncs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 
-from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit import attributes as attribute_types
 from jax_ffi_ops.kit import rules
 from jax_ffi_ops.kit.library import Library
@@ -20,22 +19,31 @@ def call(
     attributes: Mapping[str, Any] | None = None,
     has_side_effect: bool = False,
     input_output_aliases: Mapping[int, int] | None = None,
+    input_layouts: Sequence[Sequence[int] | None] | None = None,
+    output_layouts: Sequence[Any] | None = None,
+    vmap_method: str | None = None,
 ) -> Callable[..., Any]:
   """Wraps one FFI target: for whole-array, in-place or effectful handlers.
 
   What jax.ffi.ffi_call does, with a checked library and typed attributes. It
-  has no derivatives and no batching, and where operands are split over devices
-  they are gathered; use `kit.op` for whatever is a generalized ufunc.
+  has no derivatives, and where operands are split over devices they are
+  gathered; use `kit.op` for whatever is a generalized ufunc.
 
   Args:
     target: name of the handler, in full.
     library: the shared object with the handler.
     results: function of the operands and attributes that returns a
-      jax.ShapeDtypeStruct, or a tuple of them.
+      jax.ShapeDtypeStruct, or a tuple of them; `kit.abstract_token` for a
+      token. An optional attribute that is left out is None there.
     attributes: name to type: a NumPy scalar type, or an Attribute.
     has_side_effect: whether calls must not be dropped or merged.
     input_output_aliases: operand index to the index of the result that takes
       its memory.
+    input_layouts: the order of each operand's axes in memory, the one of the
+      largest stride first: (1, 0) is column-major. None is row-major.
+    output_layouts: the same of each result, or of the only one.
+    vmap_method: how jax.vmap calls the handler, as jax.pure_callback describes
+      it. By default it does not.
 
   Returns:
     A function of the operands (arrays) and attributes (keywords).
@@ -50,7 +58,10 @@ def call(
 
   def function(*operands, **values):
     converted = attribute_types.convert(target, schema, values)
-    plain = {name: value.value for name, value in converted.items()}
+    plain = {
+        name: converted[name].plain if name in converted else None
+        for name in schema
+    }
     for index, operand in enumerate(operands):
       try:
         jax.typeof(operand)
@@ -69,13 +80,10 @@ def call(
         returned,
         has_side_effect=has_side_effect,
         input_output_aliases=dict(input_output_aliases or {}),
+        input_layouts=input_layouts,
+        output_layouts=output_layouts,
+        vmap_method=vmap_method,
     )(*operands, **converted)
 
   function.__name__ = target
   return function
-
-
-# Not plain values: jax's caches would not tell 0.0 from -0.0.
-_jax.lower_attributes_of(
-    attribute_types.Value, lambda attribute: attribute.value
-)

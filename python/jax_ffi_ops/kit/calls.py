@@ -9,13 +9,13 @@ import jax
 
 from jax_ffi_ops.kit import dtypes as dtype_rules
 from jax_ffi_ops.kit import looping
-from jax_ffi_ops.kit.attributes import Value
 from jax_ffi_ops.kit.declaration import Declaration
 from jax_ffi_ops.kit.declaration import plain
 from jax_ffi_ops.kit.dimensions import Dimensions
 from jax_ffi_ops.kit.dimensions import Parts
 from jax_ffi_ops.kit.rules import Rule
 from jax_ffi_ops.kit.signature import Core
+from jax_ffi_ops.kit.value import Value
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ import numpy as np
 
 from jax_ffi_ops.kit import dtypes as dtype_rules
 from jax_ffi_ops.kit.attributes import Attribute
-from jax_ffi_ops.kit.attributes import Value
 from jax_ffi_ops.kit.library import Library
 from jax_ffi_ops.kit.rules import Rule
 from jax_ffi_ops.kit.signature import Core
 from jax_ffi_ops.kit.signature import Signature
+from jax_ffi_ops.kit.value import Value
 
 Avals = Sequence[tuple[tuple[int, ...], np.dtype]]  # Shapes and dtypes.
 
@@ -178,11 +178,5 @@ class Declaration:
 
 
 def plain(attributes: Mapping[str, Value]) -> dict[str, Any]:
-  """Returns attributes as Python scalars, NumPy arrays and strings.
-
-  A NumPy scalar would widen what a reference computes from it and x.
-  """
-  return {
-      name: x.value.item() if isinstance(x.value, np.generic) else x.value
-      for name, x in attributes.items()
-  }
+  """Returns attributes as Python scalars, NumPy arrays and strings."""
+  return {name: value.plain for name, value in attributes.items()}

@@ -17,10 +17,10 @@ import numpy as np
 
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit import sharding
-from jax_ffi_ops.kit.attributes import Value
 from jax_ffi_ops.kit.dtypes import keeping_64_bits
 from jax_ffi_ops.kit.layout import Layout
 from jax_ffi_ops.kit.library import Library
+from jax_ffi_ops.kit.value import Value
 
 # Where XLA replays calls, and a handler's memory has to outlive them.
 _WORKSPACE_PLATFORMS = ("cuda",)

@@ -122,6 +122,12 @@ def op(
       )
   key = library.prefix + name
   schema = attribute_types.schema(name, attributes)
+  for n, attribute in schema.items():
+    if attribute.optional or attribute.is_dictionary:
+      raise TypeError(
+          f"{name}: attribute {n} must be given and be no mapping: kit.call"
+          " knows others."
+      )
   dimensions = [n for n, a in schema.items() if a.is_dimension]
   parsed = Signature.parse(signature, dimensions)
   slots = _operand_names(name, parsed, operands, reference)
