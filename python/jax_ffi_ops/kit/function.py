@@ -50,6 +50,11 @@ class Op:
     backward = (op.backward_target,) if op.backward_platforms else ()
     return (op.forward_target, *backward)
 
+  @property
+  def library(self) -> str:
+    """The path of the shared object that has the handlers of these targets."""
+    return self.declaration.library.path
+
   def __call__(self, *operands: Any, **attributes: Any) -> Any:
     op = self.declaration
     axis = attributes.pop("axis", -1) if op.signature.starred else None
