@@ -112,8 +112,12 @@ class RegistryTest(parameterized.TestCase):
     np.testing.assert_array_equal(op(x), jax_ffi_ops.rms_norm(x))
 
   def test_reload(self):
+    before = jax_ffi_ops.rms_norm
     for _ in range(2):
       self.check_op(importlib.reload(module).rms_norm)
+    # What was imported before is an op still.
+    x = jax.ShapeDtypeStruct((2, 4), np.float32)
+    self.assertIn("handler", str(kit.explain(before, x)))
 
   def test_second_import_path(self):
     spec = importlib.util.spec_from_file_location("other", module.__file__)

@@ -8,6 +8,7 @@ import jax
 from jax_ffi_ops.kit import choice
 from jax_ffi_ops.kit.calls import Call
 from jax_ffi_ops.kit.function import ops_of
+from jax_ffi_ops.kit.op import find
 
 _PLATFORMS = ("cpu", "cuda")
 
@@ -24,12 +25,13 @@ def explain(function: Any, *operands: Any, **attributes: Any) -> str:
     **attributes: of the call.
   """
   lines = []
+  targets = {op.targets for op in ops_of(function)}
 
   def collect(jaxpr):
     for equation in jaxpr.eqns:
-      for op in ops_of(function):
-        if equation.primitive is op.primitive:
-          lines.extend(_lines(op.declaration, equation))
+      op = find(equation.primitive)  # Of a reloaded module, it is another.
+      if op is not None and op.targets in targets:
+        lines.extend(_lines(op.declaration, equation))
       for inner in jax.tree.leaves(list(equation.params.values())):
         if hasattr(inner, "jaxpr"):
           collect(inner.jaxpr)

@@ -19,6 +19,8 @@ from jax_ffi_ops.kit.signature import Signature
 _DTypes = Collection[Any] | Mapping[str, Collection[Any] | str]
 # By target, without "_fwd": the op, and the code that declared it.
 _declared: dict[str, tuple[Op, types.CodeType]] = {}
+# All, those of a module that has been reloaded too: programs still have them.
+_of_primitives: dict[Any, Op] = {}
 
 
 def op(
@@ -183,6 +185,7 @@ def op(
   checking.check(declaration)
   made = Op(declaration, module.f_globals.get("__name__", "__main__"))
   _declared[key] = made, module.f_code
+  _of_primitives[made.primitive] = made
   return made
 
 
@@ -203,7 +206,7 @@ def find(name: Any) -> Op | None:
   """Returns the op of this name (with the prefix) or forward primitive."""
   if isinstance(name, str):
     return _declared[name][0] if name in _declared else None
-  return next((x for x, _ in _declared.values() if x.primitive is name), None)
+  return _of_primitives.get(name)
 
 
 def _operand_names(name, signature, operands, reference):
