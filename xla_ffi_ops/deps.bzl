@@ -61,6 +61,7 @@ def xla_ffi_ops_repositories(
     if "xla_ffi_ops_cuda" not in skip:
         cuda_toolkit(name = "xla_ffi_ops_cuda")
     for name, lock in {
+        "xla_ffi_ops_bindings": Label("//third_party/pypi:bindings.lock"),
         "xla_ffi_ops_cuda_wheels": Label("//third_party/pypi:cuda.lock"),
         "xla_ffi_ops_demo": Label("//third_party/pypi:demo.lock"),
         "xla_ffi_ops_oldest": Label("//third_party/pypi:oldest.lock"),

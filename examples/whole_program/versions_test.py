@@ -11,7 +11,8 @@ import jax
 
 _HERE = pathlib.Path(__file__).parent
 _THIS = pathlib.Path(jax.__file__).parents[1]
-_OLDEST = _HERE.parents[2] / "xla_ffi_ops_oldest/site-packages"
+_RUNFILES = pathlib.Path(os.environ["TEST_SRCDIR"])
+_OLDEST = _RUNFILES / "xla_ffi_ops_oldest/site-packages"
 _EXPORT = """
 import pathlib, sys
 import export_step, numpy

@@ -14,6 +14,7 @@ _HEAD = '''\
 # SPDX-License-Identifier: Apache-2.0
 """Packages of a lock file, as pypi_install unpacked them."""
 
+load("@rules_cc//cc:defs.bzl", "cc_library")
 load("@rules_python//python:defs.bzl", "py_library")
 
 package(default_visibility = ["//visibility:public"])
@@ -84,6 +85,16 @@ def _closure(name, requires, extras):
   return sorted({package for package, _ in seen})
 
 
+def _include_folders(files):
+  """Returns the folders named `include` that a package has, none in another."""
+  found = {
+      file[: at.start()] + "/include"
+      for file in files
+      if (at := re.search(r"/include/", file))
+  }
+  return sorted(found)
+
+
 def _rule(kind, **attributes):
   """Returns a rule's text; a list takes a line for each of its items."""
   lines = [f"\n{kind}("]
@@ -123,6 +134,18 @@ def text(packages, extras):
     deps = [f":_{package}" for package in needed]
     parts.append(_rule("py_library", name=name, deps=deps))
     parts.append(_rule("filegroup", name=f"{name}_files", srcs=files))
+
+    folders = _include_folders(files)
+    if folders:
+      parts.append(
+          _rule(
+              "cc_library",
+              name=f"{name}_headers",
+              hdrs=[file for file in files if file.endswith((".h", ".hpp"))],
+              textual_hdrs=[file for file in files if file.endswith(".cpp")],
+              includes=["site-packages", *folders],
+          )
+      )
 
     programs = [
         file

@@ -37,6 +37,8 @@ user's pip. For a package `Some-Name` the repository has:
 *   `:some_name`, a py_library with all that it requires at run time (what the
     wheels declare; requirements that the lock lacks are left out);
 *   `:some_name_files`, every file of its wheel, for tools that need more;
+*   `:some_name_headers`, a cc_library, if it has a folder `include`; other C++ of
+    the wheel can be included by its path;
 *   `:some_name_bin`, if it brings programs; each is also a file `bin/program`.
 
 All wheels share one `site-packages`, as in a virtual environment.""",

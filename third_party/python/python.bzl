@@ -5,16 +5,18 @@ _MINIMUM = (3, 11)
 
 # A virtual environment answers with its base, for the environments come and go.
 _PROBE = """
-import json, sys
+import json, sys, sysconfig
 path = getattr(sys, "_base_executable", None) or sys.executable
 version = "%d.%d.%d" % sys.version_info[:3]
-print(json.dumps({"path": path, "version": version}))
+headers = sysconfig.get_path("include")
+print(json.dumps({"headers": headers, "path": path, "version": version}))
 """
 
 _BUILD = """\
 # SPDX-License-Identifier: Apache-2.0
 \"\"\"The interpreter that local_python found, as a Python toolchain.\"\"\"
 
+load("@rules_cc//cc:defs.bzl", "cc_library")
 load("@rules_python//python:defs.bzl", "py_runtime", "py_runtime_pair")
 
 package(default_visibility = ["//visibility:public"])
@@ -38,6 +40,14 @@ toolchain(
     name = "toolchain",
     toolchain = ":runtime_pair",
     toolchain_type = "@rules_python//python:toolchain_type",
+)
+
+# Empty where the machine has none (Debian: python3-dev).
+cc_library(
+    name = "headers",
+    hdrs = glob(["include/**/*.h"], allow_empty = True),
+    includes = ["include"],
+    target_compatible_with = {compatible},
 )
 """
 
@@ -72,7 +82,7 @@ def _probe(rctx, program, said):
             _MINIMUM[1],
             _HOW_TO_CHOOSE,
         ))
-    return struct(path = found["path"], version = found["version"])
+    return struct(**found)
 
 def _local_python_impl(rctx):
     if rctx.attr.interpreter:
@@ -100,7 +110,14 @@ def _local_python_impl(rctx):
         version = found.version,
     ), executable = False)
     rctx.file("python.json", json.encode(found) + "\n", executable = False)
-    rctx.file("BUILD.bazel", _BUILD.format(shebang = shebang), executable = False)
+    headers = rctx.path(found.headers)
+    has_headers = headers.get_child("Python.h").exists
+    if has_headers:
+        rctx.symlink(headers, "include")
+    rctx.file("BUILD.bazel", _BUILD.format(
+        compatible = [] if has_headers else ["@platforms//:incompatible"],
+        shebang = shebang,
+    ), executable = False)
 
 local_python = repository_rule(
     implementation = _local_python_impl,
@@ -117,9 +134,9 @@ local_python = repository_rule(
     environ = ["PATH", "PYENV_VERSION", "XLA_FFI_OPS_PYTHON"],
     doc = """Resolves a Python of 3.11 or newer to its absolute path.
 
-Makes `:toolchain` to register and `python.json`, which `python_of` reads. Rules
-that depend on this file run again when path or version changed, and not when
-only PATH did.""",
+Makes `:toolchain` to register, `:headers` of C (incompatible where Python has
+none) and `python.json`, which `python_of` reads. Rules that depend on this file
+run again when path or version changed, and not when only PATH did.""",
 )
 
 PYTHON_ATTRS = {
