@@ -6,7 +6,8 @@ import sys
 
 from jax_ffi_ops.kit.testing import devices
 
-# Tests in other folders use own_case.py.
-sys.path.append(str(pathlib.Path(__file__).with_name("ops")))
+# Tests in other folders use own_case.py and python_process.py.
+_TESTS = pathlib.Path(__file__).parent
+sys.path += [str(_TESTS), str(_TESTS / "ops")]
 # Some tests need several.
 devices.force()

@@ -19,6 +19,7 @@ def jax_test(name, src = None, size = "medium", env = {}, tags = [], deps = [], 
         visibility = ["//tests:__subpackages__"],
         deps = deps + [
             "//python/jax_ffi_ops",
+            "//tests:python_process",
             "@xla_ffi_ops_pypi//:absl_py",
             "@xla_ffi_ops_pypi//:jax",
             "@xla_ffi_ops_pypi//:numpy",

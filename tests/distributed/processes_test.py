@@ -2,15 +2,13 @@
 """Training in two processes is training in one: docs/distributed.md."""
 
 import json
-import os
 import pathlib
-import socket
-import subprocess
-import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+
+import python_process
 
 _PROGRAM = pathlib.Path(__file__).with_name("train.py")
 _SECONDS = 120
@@ -20,13 +18,12 @@ class ProcessesTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self._environment = os.environ | {
+    self._environment = {
         "JAX_COMPILATION_CACHE_DIR": self.create_tempdir().full_path,
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
         "JAX_PLATFORMS": "cpu",
         "JAX_REMOVE_CUSTOM_PARTITIONING_PTR_FROM_CACHE_KEY": "true",
-        "PYTHONPATH": os.pathsep.join(sys.path),
     }
 
   @parameterized.named_parameters(
@@ -49,29 +46,17 @@ class ProcessesTest(parameterized.TestCase):
     processes = []
     address = ()
     if len(devices) > 1:
-      address = (f"localhost:{_free_port()}", len(devices))
+      address = (python_process.free_address(), len(devices))
     for index, count in enumerate(devices):
       flags = f"--xla_force_host_platform_device_count={count}"
       arguments = (mesh, *address, index) if address else (mesh,)
-      process = subprocess.Popen(
-          [sys.executable, _PROGRAM, *map(str, arguments)],
-          env=self._environment | {"XLA_FLAGS": flags},
-          stdout=subprocess.PIPE,
-          stderr=subprocess.PIPE,
-          text=True,
+      processes.append(
+          python_process.start(
+              _PROGRAM, *arguments, XLA_FLAGS=flags, **self._environment
+          )
       )
-      self.addCleanup(process.kill)
-      processes.append(process)
-    told = [process.communicate(timeout=_SECONDS) for process in processes]
-    for process, (_, errors) in zip(processes, told):
-      self.assertEqual(process.returncode, 0, errors)
-    return [json.loads(output.splitlines()[-1]) for output, _ in told]
-
-
-def _free_port():
-  with socket.socket() as own:
-    own.bind(("localhost", 0))
-    return own.getsockname()[1]
+    outputs = python_process.outputs(self, processes, _SECONDS)
+    return [json.loads(output.splitlines()[-1]) for output in outputs]
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ draw. This repeats and prints it, and has others for up to a minute per op:
 
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 
 from absl.testing import absltest
@@ -22,6 +20,7 @@ from absl.testing import parameterized
 import handler_fuzzer
 
 import jax_ffi_ops
+import python_process
 
 _SEED = os.environ.get("FUZZ_SEED", "0")
 _CALLS = os.environ.get("FUZZ_CALLS", "0:1000")  # Of each op.
@@ -33,14 +32,14 @@ class HandlersTest(parameterized.TestCase):
   @parameterized.parameters(jax_ffi_ops._ops())
   def test_handlers(self, name):
     with tempfile.NamedTemporaryFile() as report:
-      process = subprocess.run(
-          [sys.executable, handler_fuzzer.__file__, name, _SEED]
-          + [*_CALLS.split(":"), _SECONDS, report.name],
-          check=False,
-          env=os.environ
-          | {"JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(sys.path)},
-          stderr=subprocess.PIPE,
-          text=True,
+      process = python_process.run(
+          handler_fuzzer.__file__,
+          name,
+          _SEED,
+          *_CALLS.split(":"),
+          _SECONDS,
+          report.name,
+          JAX_PLATFORMS="cpu",
       )
       index = int(report.read() or -1)
     if process.returncode:

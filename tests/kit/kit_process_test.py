@@ -2,11 +2,7 @@
 """Several processes: distributed arrays, exported programs, the disk cache."""
 
 import json
-import os
 import pathlib
-import socket
-import subprocess
-import sys
 import tempfile
 
 from absl.testing import absltest
@@ -21,34 +17,22 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
 from jax_ffi_ops.kit.testing import devices
+import python_process
 
 
 def _start(function, *args):
   """Starts a process that calls a function of the worker."""
   program = f"import kit_process_worker as w; w.{function}{args!r}"
-  paths = [os.path.dirname(worker.__file__), *sys.path]
-  return subprocess.Popen(
-      [sys.executable, "-c", program],
-      env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
-      stdout=subprocess.PIPE,
-      stderr=subprocess.PIPE,
-      text=True,
-  )
+  return python_process.start("-c", program)
 
 
 class KitProcessTest(parameterized.TestCase):
 
   def wait(self, *processes):
-    """Returns what the processes print."""
-    self.addCleanup(lambda: [process.kill() for process in processes])
-    outputs = [process.communicate(timeout=100) for process in processes]
-    for process, (_, errors) in zip(processes, outputs):
-      self.assertEqual(process.returncode, 0, errors)
-    return [output for output, _ in outputs]
+    return python_process.outputs(self, processes, seconds=100)
 
   def test_two_processes_with_two_devices_each(self):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-      address = f"127.0.0.1:{server.getsockname()[1]}"
+    address = python_process.free_address()
     self.wait(*(_start("distributed", address, i) for i in range(2)))
 
   def test_exported_programs_in_another_process(self):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a declaration says beyond shapes: names, rules, weights, choices."""
 
-import os
-import subprocess
 import sys
 from unittest import mock
 
@@ -18,6 +16,7 @@ from jax_ffi_ops.kit import workspaces
 from jax_ffi_ops.kit.backward import BackwardCall
 from jax_ffi_ops.kit.backward import Info
 from jax_ffi_ops.kit.calls import Call
+import python_process
 
 _X = np.ones((2, 4), np.float32)
 _W = np.ones(4, np.float32)
@@ -251,8 +250,7 @@ class KitRulesTest(parameterized.TestCase):
         "import jax_ffi_ops; jax_ffi_ops.rms_norm; from jax._src import"
         " xla_bridge; assert not xla_bridge._backends"
     )
-    subprocess.run([sys.executable, "-c", program], check=True,
-                   env=os.environ | {"PYTHONPATH": ":".join(sys.path)})  # fmt: skip
+    python_process.run("-c", program).check_returncode()
 
 
 if __name__ == "__main__":

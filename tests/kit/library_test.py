@@ -2,10 +2,8 @@
 """Loading a shared object of FFI handlers, and when it is refused."""
 
 import ctypes
-import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 from unittest import mock
@@ -18,6 +16,7 @@ import jaxlib
 import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import metadata
+import python_process
 
 _PATH = pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
 _TARGETS = ("xla_ffi_ops_rms_norm_fwd", "xla_ffi_ops_rms_norm_bwd")
@@ -105,8 +104,7 @@ class LibraryTest(parameterized.TestCase):
         "import jax_ffi_ops, jax._src.xla_bridge as bridge, sys;"
         "sys.exit(bridge.backends_are_initialized())"
     )
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-c", program], check=True, env=env)
+    python_process.run("-c", program).check_returncode()
 
 
 if __name__ == "__main__":

@@ -2,26 +2,20 @@
 """What can be imported of jax_ffi_ops, and when shared objects are loaded."""
 
 import importlib
-import os
 import pathlib
-import subprocess
-import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
 import jax_ffi_ops
+import python_process
 
 
 def _in_new_process(*lines: str) -> str:
   """Returns what a program prints."""
-  return subprocess.run(
-      [sys.executable, "-c", "\n".join(lines)],
-      check=True,
-      env=os.environ | {"PYTHONPATH": ":".join(sys.path)},
-      stdout=subprocess.PIPE,
-      text=True,
-  ).stdout.strip()
+  process = python_process.run("-c", "\n".join(lines))
+  process.check_returncode()
+  return process.stdout.strip()
 
 
 class PackageTest(parameterized.TestCase):

@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from unittest import mock
@@ -19,6 +18,7 @@ import numpy as np
 import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops.ops import rms_norm as module
+import python_process
 
 _PATH = pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
 _TARGET = "xla_ffi_ops_rms_norm_fwd"
@@ -54,12 +54,8 @@ class RegistryTest(parameterized.TestCase):
 
   def run_program(self, *lines):
     """Runs lines of a program; returns the last one of its errors."""
-    process = subprocess.run(
-        [sys.executable, "-c", "\n".join((_PRELUDE, *lines)), _PATH, self.copy],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    program = "\n".join((_PRELUDE, *lines))
+    process = python_process.run("-c", program, _PATH, self.copy)
     return (process.stderr.splitlines() or [""])[-1] * bool(process.returncode)
 
   @parameterized.product(

@@ -3,16 +3,14 @@
 
 from concurrent import futures
 import multiprocessing
-import os
 import pathlib
-import subprocess
-import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import stress
 
 import jax_ffi_ops
+import python_process
 
 _PROGRAM = pathlib.Path(__file__).with_name("stress.py")
 _SECONDS = 20
@@ -23,14 +21,12 @@ class StressTest(parameterized.TestCase):
 
   @parameterized.parameters((1, 64), (2, 64), (8, 64), (8, 1))
   def test_threads(self, pool, cores):
-    process = subprocess.run(
-        [sys.executable, _PROGRAM, str(_SECONDS), str(cores)],
-        check=False,
-        env=os.environ
-        | {"NPROC": str(pool), "PYTHONPATH": os.pathsep.join(sys.path)},
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=_SECONDS + _MORE_SECONDS,
+    process = python_process.run(
+        _PROGRAM,
+        _SECONDS,
+        cores,
+        seconds=_SECONDS + _MORE_SECONDS,
+        NPROC=str(pool),
     )
     self.assertEqual(process.returncode, 0, process.stderr)
 

@@ -2,8 +2,6 @@
 """Generated tests of handlers find what is wrong, and say what it is."""
 
 import os
-import subprocess
-import sys
 import unittest
 
 from absl.testing import absltest
@@ -11,6 +9,7 @@ from absl.testing import parameterized
 import faulty_rows
 
 from jax_ffi_ops.kit import testing
+import python_process
 
 
 def _failures(case, test):
@@ -79,12 +78,7 @@ class FaultyRowsTest(parameterized.TestCase):
         f"faulthandler.enable()\n"
         f"tests._failures(faulty_rows.rows('test_divides_by_columns'), {test!r})"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    done = python_process.run("-c", program)
     self.assertNotEqual(done.returncode, 0)
     if (
         os.environ.get("SANITIZER") == "undefined"

@@ -2,8 +2,6 @@
 """The conformance suite itself: how it is used, and how much it tolerates."""
 
 import collections
-import os
-import subprocess
 import sys
 import unittest
 
@@ -15,15 +13,7 @@ import numpy as np
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import checks
 import ops
-
-
-def _run(program):
-  return subprocess.run(
-      [sys.executable, "-c", program],
-      env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-      stderr=subprocess.PIPE,
-      text=True,
-  )
+import python_process
 
 
 class SuiteTest(parameterized.TestCase):
@@ -42,20 +32,22 @@ class SuiteTest(parameterized.TestCase):
     )
 
   def test_import_of_the_package_leaves_it_out(self):
-    done = _run(
+    done = python_process.run(
+        "-c",
         "import sys, jax_ffi_ops, jax_ffi_ops.kit as kit; sys.exit(any("
         "name.startswith(('absl', kit.__name__ + '.testing'))"
-        " for name in sys.modules))"
+        " for name in sys.modules))",
     )
     self.assertEqual(done.returncode, 0, done.stderr)
 
   def test_import_after_the_first_use_of_jax(self):
     late = "import jax; jax.devices(); from jax_ffi_ops.kit import testing"
     self.assertIn(
-        "needs 8 CPU devices, but JAX has been used", _run(late).stderr
+        "needs 8 CPU devices, but JAX has been used",
+        python_process.run("-c", late).stderr,
     )
     enough = f"import jax; jax.config.update('jax_num_cpu_devices', 8); {late}"
-    self.assertEqual(_run(enough).returncode, 0)
+    self.assertEqual(python_process.run("-c", enough).returncode, 0)
 
   def test_class_without_a_case(self):
     class Test(testing.ValuesTest):

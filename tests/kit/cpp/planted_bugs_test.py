@@ -7,12 +7,12 @@ only the handlers themselves are tested, with the bugs switched off.
 
 import os
 import pathlib
-import subprocess
-import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import handlers
+
+import python_process
 
 # For each sanitizer the handler with its bug, and its report.
 _BUGS = {
@@ -37,13 +37,7 @@ _SANITIZER = os.environ.get("SANITIZER")
 
 def _run(target, bug):
   script = pathlib.Path(__file__).with_name("planted_bug.py")
-  return subprocess.run(
-      [sys.executable, script, target, str(int(bug))],
-      check=False,
-      capture_output=True,
-      env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-      text=True,
-  )
+  return python_process.run(script, target, int(bug))
 
 
 class PlantedBugsTest(parameterized.TestCase):
