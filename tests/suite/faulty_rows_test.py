@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generated tests of handlers find what is wrong, and say what it is."""
 
+import dataclasses
 import os
 import unittest
 
@@ -69,6 +70,20 @@ class FaultyRowsTest(parameterized.TestCase):
         "test_handler_broadcasts",
         "mixes_up_trailing_fwd with .*: y is off by",
     )
+
+  def test_a_definition_that_fails_for_empty_cores(self):
+    case = faulty_rows.rows("test_rows_sound")
+
+    def fails(x, w, *, factor):
+      if not x.shape[-1]:
+        raise ValueError("no numbers")
+      return factor * x * (1 if w is None else w), x.sum(-1)
+
+    case = dataclasses.replace(case, definition=fails)
+    test = "test_handler_of_empty_cores"
+    self.check(case, test, "The definition fails for cores of .*empty_cores=F")
+    case = dataclasses.replace(case, empty_cores=False)
+    self.assertEmpty(_failures(case, test))
 
   def test_crash_for_no_columns(self):
     """A crash ends the process; which test it was is said before."""

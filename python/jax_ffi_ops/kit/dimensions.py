@@ -128,11 +128,8 @@ def trailing_rank(
   least = core - 1
   if not (least <= axis < rank or least - rank <= axis < 0):
     raise ValueError(
-        f"{op}: axis must be one of {names[first]} with {least} before it, got"
-        f" {axis} for shape {shapes[first]}."
-        if least
-        else f"{op}: axis must be one of {names[first]}, got {axis} for shape"
-        f" {shapes[first]}."
+        f"{op}: axis must be {least} to {rank - 1} or {least - rank} to -1, got"
+        f" {axis} for {names[first]} of shape {shapes[first]}."
     )
   return rank - 1 - axis if axis >= 0 else -1 - axis
 

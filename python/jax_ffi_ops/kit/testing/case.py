@@ -67,6 +67,8 @@ class Case:
     deterministic: whether two runs give the same bits.
     trailing: how many of the loop dimensions are behind the core, if there are
       so many; the op is called with that axis.
+    empty_cores: whether the op has results where a core dimension is 0; the
+      maximum of nothing is none.
     definition: the definition in NumPy, of arrays that are called as the op's
       operands are, [loops..., core...] (None for one that is left out), and the
       attributes: it returns all results, residuals too, or the first of them.
@@ -83,6 +85,7 @@ class Case:
   tolerance: float = 1.0
   deterministic: bool = True
   trailing: int = 0
+  empty_cores: bool = True
   definition: Callable[..., Any] | None = None
   gradient: Callable[..., Any] | None = None
 

@@ -104,8 +104,9 @@ def sizes(case: Case) -> Iterator[Case]:
 
 
 def empty_cores(case: Case) -> Iterator[Case]:
-  """Yields the case with each core dimension of size 0."""
-  yield from (resized(case, dim, 0) for dim in dims(case))
+  """Yields the case with each core dimension of size 0, if it has results."""
+  if case.empty_cores:
+    yield from (resized(case, dim, 0) for dim in dims(case))
 
 
 def dims(case: Case) -> Iterable[str]:

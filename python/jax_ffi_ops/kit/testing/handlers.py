@@ -95,8 +95,12 @@ class HandlerTest(Base):
     try:
       call = right_calls.plain(target, self.definition)
       self.definition.results(target, call.frame, call.arrays)
-    except (IndexError, TypeError, ValueError):
-      return  # There is no such result, as of the maximum of nothing.
+    except (IndexError, TypeError, ValueError) as error:
+      cores = [x.core for x in self.definition.case.operands]
+      self.fail(
+          f"The definition fails for cores of {cores}: {error}. If there is no"
+          " result, say so by `empty_cores=False` of the case."
+      )
     self._check_right(target, call)
 
   def test_handler_refuses_counts(self):
