@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// y[i] = factor * x[i].
+#ifndef SCALE_H_
+#define SCALE_H_
+
+#include <cstdint>
+
+#include "xla_ffi_ops/kit/device.h"
+
+namespace legacy {
+
+void Scale(xla_ffi_ops::Cpu, int64_t n, float factor, const float* x, float* y);
+
+// Only enqueues the work. Throws if that fails.
+void Scale(xla_ffi_ops::Cuda device, int64_t n, float factor, const float* x,
+           float* y);
+
+}  // namespace legacy
+
+#endif  // SCALE_H_
