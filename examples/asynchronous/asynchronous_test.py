@@ -92,7 +92,7 @@ class AsynchronousTest(parameterized.TestCase):
     x[54_321] = -1
     with self.assertRaisesRegex(
         jax.errors.JaxRuntimeError,
-        r"INVALID_ARGUMENT: x\[54321\] must be 0 or more",
+        r"INVALID_ARGUMENT: .*x\[54321\] must be 0 or more",
     ):
       jax.block_until_ready(square_roots(x, block=block))
     self.test_large_work_is_done_by_the_pool()
