@@ -34,7 +34,8 @@ def call(
     library: the shared object with the handler.
     results: function of the operands and attributes that returns a
       jax.ShapeDtypeStruct, or a tuple of them; `kit.abstract_token` for a
-      token. An optional attribute that is left out is None there.
+      token. Inside of jax.shard_map, of jax.typeof(operand), which knows over
+      which axes values vary. An optional attribute that is left out is None.
     attributes: name to type: a NumPy scalar type, or an Attribute.
     has_side_effect: whether calls must not be dropped or merged.
     input_output_aliases: operand index to the index of the result that takes
