@@ -6,7 +6,9 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
 load("//xla_ffi_ops:options.bzl", "all_defined", "optimized")
+load("//xla_ffi_ops/private:aliases.bzl", "aliases")
 load("//xla_ffi_ops/private:cuda_library.bzl", _cuda_library = "cuda_library")
+load("//xla_ffi_ops/private:symbols.bzl", "exported_symbols")
 load("//xla_ffi_ops/private:version_script.bzl", "version_script")
 
 cuda_library = _cuda_library
@@ -22,15 +24,6 @@ _KERNEL_COPTS = _COPTS + optimized("-O3") + [
     "-fno-math-errno",
     "-fno-trapping-math",
 ]
-
-# What XLA_FFI_OPS_DEFINE_HANDLER and XLA_FFI_OPS_DEFINE_STATE define.
-_SYMBOLS = ["_cpu"]
-_STATE_SYMBOLS = ["_instantiate_cpu", "_state_type_id", "_state_type_info"]
-_CUDA_SYMBOLS = ["_cuda"]
-_CUDA_STATE_SYMBOLS = ["_instantiate_cuda"]
-
-def _products(names, suffixes):
-    return [name + suffix for name in names for suffix in suffixes]
 
 def xla_ffi_kernel(name, copts = [], deps = [], **kwargs):
     """A CPU kernel: plain C++ on pointers and sizes, optimized for speed.
@@ -91,8 +84,10 @@ def xla_ffi_extension(
         deps,
         handlers = [],
         stateful_handlers = [],
+        symbols = {},
         cuda = False,
         linkopts = [],
+        target_compatible_with = [],
         visibility = None,
         **kwargs):
     """A shared object that exports exactly the named handlers, for jax_ffi_ops.kit to load.
@@ -105,32 +100,49 @@ def xla_ffi_extension(
 
     Args:
       name: see above.
-      deps: xla_ffi_library targets.
+      deps: xla_ffi_library targets, or any cc_library and cuda_library with handlers in it.
       handlers: FFI target names, as given to XLA_FFI_OPS_DEFINE_HANDLER.
       stateful_handlers: those that also have an XLA_FFI_OPS_DEFINE_STATE.
+      symbols: handlers that are defined otherwise, by XLA's own macros say: FFI target names to
+          symbols, {"my_op_fwd": {"cpu": "MyOp", "cuda": "MyOpCuda"}}. A handler may have one of the
+          two, and may be a dictionary of its stages `instantiate`, `prepare`, `initialize` and
+          `execute`, and of the functions `type_id` and `type_info` of its state. The symbols are
+          exported, and so are the names by which kit.Library finds them. If all are for CUDA, the
+          target is incompatible without the flag //:cuda.
       cuda: whether it is an error, with the flag //:cuda, if one of the handlers is not for CUDA
           too. Their libraries have cuda_deps.
       linkopts: more linker options.
+      target_compatible_with: more constraints.
       visibility: of `name`.
       **kwargs: for all that is made: tags, testonly and so on.
     """
-    symbols = (
-        _products(handlers + stateful_handlers, _SYMBOLS) +
-        _products(stateful_handlers, _STATE_SYMBOLS)
-    )
-    cuda_symbols = (
-        _products(handlers + stateful_handlers, _CUDA_SYMBOLS) +
-        _products(stateful_handlers, _CUDA_STATE_SYMBOLS)
-    )
+    exported = exported_symbols(name, handlers, stateful_handlers, symbols)
+    cpu, gpu = exported["cpu"], exported["cuda"]
+    cuda_symbols = gpu.own
     if not cuda:  # As a pattern, a symbol may be missing.
         cuda_symbols = [symbol.removesuffix("a") + "[a]" for symbol in cuda_symbols]
-    symbols = symbols + _if_cuda(cuda_symbols)
+    if not cpu.own and not cpu.named:
+        target_compatible_with = target_compatible_with + select({
+            Label("//:cuda_enabled"): [],
+            "//conditions:default": [Label("//:needs_flag_cuda")],
+        })
+    common = kwargs | dict(target_compatible_with = target_compatible_with)
+    private = common | dict(visibility = ["//visibility:private"])
+    for platform, symbols in exported.items():
+        if symbols.aliases:
+            source = "{}.{}_aliases".format(name, platform)
+            aliases(name = source, aliases = symbols.aliases, **private)
+            library = source + ".lib"
+            cc_library(name = library, srcs = [source], alwayslink = True, **private)
+
+            # First: a linker takes of an archive what those before it ask for.
+            deps = ([library] if platform == "cpu" else _if_cuda([library])) + deps
     script = name + ".lds"
     version_script(
         name = script,
-        symbols = symbols,
-        visibility = ["//visibility:private"],
-        **kwargs
+        symbols = cpu.own + cpu.named + cpu.aliases.keys() +
+                  _if_cuda(cuda_symbols + gpu.named + gpu.aliases.keys()),
+        **private
     )
     cc_binary(
         name = "lib" + name + ".so",
@@ -142,13 +154,12 @@ def xla_ffi_extension(
         ] + all_defined() + linkopts,
         linkshared = True,
         linkstatic = True,
-        visibility = ["//visibility:private"],
         deps = deps,
-        **kwargs
+        **private
     )
     native.filegroup(
         name = name,
         srcs = ["lib" + name + ".so"],
         visibility = visibility,
-        **kwargs
+        **common
     )

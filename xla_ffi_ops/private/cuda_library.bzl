@@ -43,11 +43,11 @@ def cuda_library(
       deps: C++ or CUDA libraries; their headers and defines reach the .cu files.
       implementation_deps: the same, but their headers do not reach those who depend on this.
       copts: options of nvcc (-use_fast_math, -maxrregcount=64, -Xptxas=-v); options that it does
-          not know go to the host compiler (-Wextra, -fno-exceptions). C++17 is the default. All
-          warnings are errors: -diag-suppress=177 takes one back that nvcc has for device code, -w
-          all. For options to all of them there is --action_env=NVCC_APPEND_FLAGS=-lineinfo; an
-          object with line numbers (-lineinfo, -G) has the times of its sources, too, and is
-          another one in every folder.
+          not know go to the host compiler (-Wextra, -fno-exceptions). C++17 is the default.
+          -Werror makes all warnings errors, those of nvcc too; -diag-suppress=177 takes one back
+          that it has for device code, -w all. For options to all of them there is
+          --action_env=NVCC_APPEND_FLAGS=-lineinfo; an object with line numbers (-lineinfo, -G) has
+          the times of its sources, too, and is another one in every folder.
       local_defines: macros of these srcs alone.
       tags: for all that is made.
       target_compatible_with: more constraints.

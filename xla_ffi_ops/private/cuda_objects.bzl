@@ -78,10 +78,10 @@ def _user_options(ctx):
             options.append(_for_host(previous + copt))
         elif previous in ("-Xcompiler", "-Xptxas", "-Xcudafe"):
             options.append(copt)
-        elif copt in ("-D", "-U", "-Werror"):
-            # The next word goes with the first two. All warnings are errors already, and nvcc's own
-            # -Werror wants a second word.
-            continue
+        elif copt in ("-D", "-U"):
+            continue  # The next word goes with it.
+        elif copt in ("-Werror", "-Werror=all-warnings"):
+            options.append("-Werror=all-warnings")  # Those of nvcc, ptxas and the host compiler.
         elif copt.startswith(("-D", "-U", "-Werror=", "-Wno-error")):
             options.append(_for_host(copt))
         elif copt.startswith(("-std=", "--std=")):
@@ -129,7 +129,7 @@ def _compile(ctx, source, inputs, tools, options):
     arguments = ctx.actions.args()
     arguments.add_all([object, ctx.file._nvcc])
     arguments.add("-ccbin", tools.compiler)
-    arguments.add_all(["-Werror=all-warnings", "--forward-unknown-to-host-compiler"])
+    arguments.add("--forward-unknown-to-host-compiler")
     arguments.add_all(options)
 
     # Names of static and anonymous kernels have a hash of the source's absolute path, which in a

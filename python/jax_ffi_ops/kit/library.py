@@ -10,6 +10,7 @@ import jaxlib
 
 from jax_ffi_ops.kit import metadata
 from jax_ffi_ops.kit import registry
+from jax_ffi_ops.kit import symbols as symbol_names
 
 # JAX's name of a platform in programs and in its registry of FFI targets; the
 # symbols that serve it end with the first.
@@ -24,19 +25,31 @@ class Library:
   compiled for a newer FFI API only later, in the first unrelated operation.
   """
 
-  def __init__(self, path: str | os.PathLike[str], prefix: str = ""):
+  def __init__(
+      self,
+      path: str | os.PathLike[str],
+      prefix: str = "",
+      symbols: symbol_names.Symbols | None = None,
+  ):
     """Loads the shared object at `path`.
 
     Args:
       path: see above.
       prefix: what the targets of its ops begin with. All libraries of a process
         share one list of targets.
+      symbols: the names of handlers in an object that the macros did not make.
+        {"my_op_fwd": {"cpu": "MyOp", "cuda": "MyOpCuda"}}, or in place of a
+        handler {"instantiate": ..., "prepare": ..., "initialize": ...,
+        "execute": ..., "type_id": ..., "type_info": ...}.
 
     Raises:
+      ValueError: `symbols` are none.
       ImportError: there is no such file, or it cannot be loaded.
     """
     self.path = os.fspath(path)
     self.prefix = prefix
+    self._symbols = dict(symbols or {})
+    symbol_names.check(self._symbols, _PLATFORMS)
     self._waiting = {}  # Stateful targets, and their handlers.
     self._lock = threading.Lock()
     try:
@@ -69,13 +82,13 @@ class Library:
     stages = {p: self._stages(target, p) for p in _PLATFORMS}
     stages = {p: handlers for p, handlers in stages.items() if handlers}
     if required and not stages:
-      raise ImportError(f"{self.path!r} has no FFI handler {target!r}.")
+      raise ImportError(self._missing(target))
     for handler in (
         h for handlers in stages.values() for h in handlers.values()
     ):
       self._check_api(target, handler)
     self._claim(target, stages)
-    if any("instantiate" in handlers for handlers in stages.values()):
+    if any(handlers.keys() - {"execute"} for handlers in stages.values()):
       self._waiting[target] = stages
     else:
       self._register(target, stages)
@@ -94,28 +107,40 @@ class Library:
       stages = self._waiting.get(target, {})
       self._claim(target, stages)  # Others may have registered it since.
       for platform in stages:
-        jax.ffi.register_ffi_type(
-            target + "_state",
-            {
-                kind: self._object(f"{target}_state_{kind}")
-                for kind in ("type_id", "type_info")
-            },
-            platform=_PLATFORMS[platform],
-        )
+        self._register_type(target, platform)
       self._register(target, stages)
       # Last: other threads look at it without the lock.
       self._waiting.pop(target, None)
 
   def _stages(self, target, platform):
-    symbols = {
-        "execute": f"{target}_{platform}",
-        "instantiate": f"{target}_instantiate_{platform}",
+    names = symbol_names.names(self._symbols, target, platform)
+    found = {
+        stage: self._library[names[stage]]
+        for stage in symbol_names.STAGES
+        if stage in names and hasattr(self._library, names[stage])
     }
-    return {
-        stage: self._library[symbol]
-        for stage, symbol in symbols.items()
-        if hasattr(self._library, symbol)
-    }
+    return found if "execute" in found else {}
+
+  def _missing(self, target):
+    names = [
+        symbol_names.names(self._symbols, target, p).get("execute")
+        for p in _PLATFORMS
+    ]
+    there = symbol_names.exported(self.path, self._library)
+    return (
+        f"{self.path!r} has no FFI handler {target!r}: it has none of the"
+        f" symbols {[name for name in names if name]}, but {there}."
+    )
+
+  def _register_type(self, target, platform):
+    names = symbol_names.names(self._symbols, target, platform)
+    kinds = ("type_id", "type_info")
+    if all(hasattr(self._library, names.get(kind, "")) for kind in kinds):
+      jax.ffi.register_ffi_type(
+          target + "_state",
+          {kind: self._object(names[kind]) for kind in kinds},
+          platform=_PLATFORMS[platform],
+      )
 
   def _claim(self, target, stages):
     addresses = {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handlers as XLA's documents show them, with names of their own.
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "xla/ffi/api/ffi.h"
+
+namespace {
+
+namespace ffi = xla::ffi;
+
+ffi::Error Twice(ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
+  if (x.element_count() != y->element_count()) {
+    return ffi::Error::InvalidArgument("sizes differ");
+  }
+  std::transform(x.typed_data(), x.typed_data() + x.element_count(),
+                 y->typed_data(), [](float value) { return 2 * value; });
+  return ffi::Error::Success();
+}
+
+struct Counter {
+  static inline ffi::TypeId id = {};
+  std::atomic<int32_t> calls{0};
+};
+
+ffi::ErrorOr<std::unique_ptr<Counter>> MakeCounter() {
+  return std::make_unique<Counter>();
+}
+
+ffi::Error Count(Counter* counter, ffi::ResultBufferR0<ffi::S32> calls) {
+  *calls->typed_data() = ++counter->calls;
+  return ffi::Error::Success();
+}
+
+}  // namespace
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(
+    ForeignTwice, Twice,
+    ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(ForeignMakeCount, MakeCounter,
+                              ffi::Ffi::BindInstantiate());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(
+    ForeignCount, Count,
+    ffi::Ffi::Bind().Ctx<ffi::State<Counter>>().Ret<ffi::BufferR0<ffi::S32>>());
+
+extern "C" XLA_FFI_TypeId* ForeignCountTypeId() { return &Counter::id; }
+extern "C" const XLA_FFI_TypeInfo* ForeignCountTypeInfo() {
+  static const auto info = ffi::MakeTypeInfo<Counter>();
+  return &info;
+}

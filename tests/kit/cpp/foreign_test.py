@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Handlers of others: found by the names that the macro or Library is told."""
+
+import ctypes
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import numpy as np
+
+from jax_ffi_ops import kit
+import python_process
+
+_PATH = pathlib.Path(__file__).with_name("libforeign_ext.so")
+_COUNT = {
+    "execute": "ForeignCount",
+    "instantiate": "ForeignMakeCount",
+    "type_id": "ForeignCountTypeId",
+    "type_info": "ForeignCountTypeInfo",
+}
+_PROGRAM = """
+import sys
+import foreign_test
+foreign_test.count(*sys.argv[1:])
+"""
+# By the aliases of xla_ffi_extension, and as if it had made none.
+_LIBRARIES = {
+    "foreign": kit.Library(_PATH),
+    "other": kit.Library(
+        _PATH,
+        symbols={
+            "other_twice": {"cpu": "ForeignTwice"},
+            "other_count": {"cpu": _COUNT},
+        },
+    ),
+}
+
+
+def count(prefix):
+  function = kit.call(
+      f"{prefix}_count",
+      library=_LIBRARIES[prefix],
+      results=lambda: jax.ShapeDtypeStruct((), np.int32),
+      has_side_effect=True,
+  )
+  program = jax.jit(function)
+  print(*(int(program()) for _ in range(3)))
+
+
+class ForeignTest(parameterized.TestCase):
+
+  @parameterized.parameters("foreign", "other")
+  def test_handler(self, prefix):
+    twice = kit.call(
+        f"{prefix}_twice", library=_LIBRARIES[prefix], results=lambda x: x
+    )
+    x = np.arange(5, dtype=np.float32)
+    np.testing.assert_array_equal(twice(x), 2 * x)
+
+  @parameterized.parameters("foreign", "other")
+  def test_stages(self, prefix):
+    """In another process: a type of state has one name in each."""
+    process = python_process.run("-c", _PROGRAM, prefix)
+    self.assertEqual(process.stdout.split(), ["1", "2", "3"], process.stderr)
+
+  def test_op(self):
+    library = kit.Library(
+        _PATH, symbols={"double_fwd": {"cpu": "ForeignTwice"}}
+    )
+    double = kit.op(
+        "double",
+        library=library,
+        signature="()->()",
+        reference=lambda x: x + x,
+        dtypes=("float32",),
+    )
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(jax.vmap(double)(x), 2 * x)
+    self.assertEqual(jax.grad(double)(1.0), 2.0)
+    self.assertIn("handler double_fwd", kit.explain(double, x))
+
+  def test_the_names_of_others_stay(self):
+    library = ctypes.CDLL(str(_PATH))
+    for symbol in ("ForeignTwice", *_COUNT.values()):
+      self.assertTrue(hasattr(library, symbol), symbol)
+
+  def test_missing_symbol(self):
+    library = kit.Library(_PATH, symbols={"t": {"cpu": "Nothing"}})
+    with self.assertRaisesRegex(
+        ImportError, r"none of the symbols \['Nothing'\], but .*'ForeignTwice'"
+    ):
+      library.register("t")
+
+  @parameterized.parameters(
+      ({"t": "F"}, "t must map cpu or cuda to symbols, got 'F'"),
+      ({"t": {"tpu": "F"}}, "t must map cpu or cuda"),
+      ({"t": {"cpu": {"run": "F"}}}, "t for cpu must be a symbol, or map"),
+      ({"t": {"cpu": {"prepare": "F"}}}, "t for cpu must be a symbol, or map"),
+      ({"t": {"cpu": {"execute": 1}}}, "t for cpu must be a symbol, or map"),
+  )
+  def test_wrong_symbols(self, symbols, message):
+    with self.assertRaisesRegex(ValueError, message):
+      kit.Library(_PATH, symbols=symbols)
+
+
+if __name__ == "__main__":
+  absltest.main()

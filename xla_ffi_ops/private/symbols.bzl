@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which symbols an xla_ffi_extension exports, and under which names."""
+
+# What XLA_FFI_OPS_DEFINE_HANDLER and XLA_FFI_OPS_DEFINE_STATE define.
+_HANDLER = "{}_{}"
+_STATE = "{}_instantiate_{}"
+_STATE_TYPES = ["{}_state_type_id", "{}_state_type_info"]
+
+# Names by which jax_ffi_ops.kit finds the parts of a target.
+_PARTS = {
+    "execute": "{}_{}",
+    "initialize": "{}_initialize_{}",
+    "instantiate": "{}_instantiate_{}",
+    "prepare": "{}_prepare_{}",
+    "type_id": "{}_state_type_id",
+    "type_info": "{}_state_type_info",
+}
+
+def _check_names(name, attribute, names):
+    if type(names) not in ("list", "dict"):
+        fail("{}: {} must be known when BUILD files are read: no select()".format(name, attribute))
+    for target in names:
+        if not target.replace("_", "a").isalnum() or target[0].isdigit():
+            fail(("{}: {} has {}, which is no symbol of C; name the symbol by `symbols` of " +
+                  "kit.Library").format(name, attribute, repr(target)))
+
+def _parts(name, target, platform, value):
+    parts = {"execute": value} if type(value) == "string" else value
+    if type(parts) != "dict" or "execute" not in parts or [p for p in parts if p not in _PARTS]:
+        fail("{}: symbols of {} for {} must be a symbol, or map execute and others of {}, got {}".format(
+            name,
+            target,
+            platform,
+            ", ".join(_PARTS),
+            repr(value),
+        ))
+    return {_PARTS[part].format(target, platform): symbol for part, symbol in parts.items()}
+
+def exported_symbols(name, handlers, stateful_handlers, symbols):
+    """Returns what an extension exports.
+
+    Args:
+      name: of the extension, for errors.
+      handlers: targets that the kit's macro defines.
+      stateful_handlers: likewise, with a state.
+      symbols: targets of others: {target: {platform: symbol, or {part: symbol}}}.
+
+    Returns:
+      A dictionary of "cpu" and "cuda" to a struct: `own`, symbols of the kit's macros; `named`,
+      those of `symbols`; `aliases`, the kit's names of these, to their symbols.
+    """
+    for attribute, names in {
+        "handlers": handlers,
+        "stateful_handlers": stateful_handlers,
+        "symbols": symbols,
+    }.items():
+        _check_names(name, attribute, names)
+    if not handlers and not stateful_handlers and not symbols:
+        fail("{}: handlers, stateful_handlers or symbols must name one".format(name))
+    result = {}
+    for platform in ("cpu", "cuda"):
+        own = [_HANDLER.format(target, platform) for target in handlers + stateful_handlers]
+        own += [_STATE.format(target, platform) for target in stateful_handlers]
+        if platform == "cpu":
+            own += [kind.format(target) for target in stateful_handlers for kind in _STATE_TYPES]
+        aliases = {}
+        for target, platforms in symbols.items():
+            if type(platforms) != "dict" or [p for p in platforms if p not in ("cpu", "cuda")]:
+                fail("{}: symbols of {} must map cpu, cuda or both, got {}".format(
+                    name,
+                    target,
+                    repr(platforms),
+                ))
+            if platform in platforms:
+                aliases.update(_parts(name, target, platform, platforms[platform]))
+        result[platform] = struct(
+            aliases = {alias: of for alias, of in aliases.items() if alias != of},
+            named = sorted({of: None for of in aliases.values()}),
+            own = own,
+        )
+    return result
