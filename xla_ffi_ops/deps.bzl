@@ -34,6 +34,7 @@ def xla_ffi_ops_repositories(
         interpreter = None,
         headers_version = None,
         headers_sha256 = None,
+        cuda_path = None,
         skip = []):
     """Declares the repositories of our own, in WORKSPACE files and module extensions alike.
 
@@ -44,6 +45,8 @@ def xla_ffi_ops_repositories(
       interpreter: label of a hermetic toolchain's interpreter; nothing is searched then.
       headers_version: version of the jaxlib whose XLA FFI headers are compiled against.
       headers_sha256: hash of its wheel for CPython 3.12 on manylinux x86_64.
+      cuda_path: absolute path of an installed CUDA toolkit, in place of PyPI's;
+          XLA_FFI_OPS_CUDA_PATH in the environment wins.
       skip: names not to declare.
     """
     if (headers_version == None) != (headers_sha256 == None):
@@ -59,7 +62,7 @@ def xla_ffi_ops_repositories(
     if "xla_ffi_ops_buildifier" not in skip:
         buildifier(name = "xla_ffi_ops_buildifier")
     if "xla_ffi_ops_cuda" not in skip:
-        cuda_toolkit(name = "xla_ffi_ops_cuda")
+        cuda_toolkit(name = "xla_ffi_ops_cuda", path = cuda_path)
     for name, lock in {
         "xla_ffi_ops_bindings": Label("//third_party/pypi:bindings.lock"),
         "xla_ffi_ops_cuda_wheels": Label("//third_party/pypi:cuda.lock"),
@@ -93,4 +96,4 @@ def xla_ffi_ops_deps(register_python_toolchain = True, **kwargs):
             )
     xla_ffi_ops_repositories(skip = declared, **kwargs)
     if register_python_toolchain:
-        native.register_toolchains("@xla_ffi_ops_python//:toolchain")
+        native.register_toolchains("@xla_ffi_ops_python//:all")

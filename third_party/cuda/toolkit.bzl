@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The CUDA toolkit: locked wheels, or one that is installed."""
 
+load("//third_party/python:python.bzl", "watch")
+
 # Folders of a toolkit, where they may be below its root, and what proves each.
 _LAYOUT = {
     "bin": (["bin"], ["nvcc", "nvcc.profile", "cudafe++", "fatbinary", "ptxas"]),
@@ -52,6 +54,7 @@ def _cuda_toolkit_impl(rctx):
         root = rctx.path(path)
     else:
         said = "The CUDA toolkit of " + str(rctx.attr.wheels)
+        watch(rctx, rctx.attr.wheels)
         root = rctx.path(rctx.attr.wheels).dirname.get_child("site-packages/nvidia/cu13")
 
     # With the same folders always, and no `targets`, nvcc takes its headers from `include`.

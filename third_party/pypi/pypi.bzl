@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs a lock file's Python packages as a repository with one target per package."""
 
-load("//third_party/python:python.bzl", "PYTHON_ATTRS", "python_of")
+load("//third_party/python:python.bzl", "PYTHON_ATTRS", "python_of", "watch")
 load(":pip.bzl", "python_with_pip", "run_python")
 
 def _pypi_install_impl(rctx):
+    for label in [rctx.attr.lock] + rctx.attr._program:
+        watch(rctx, label)
     lock = rctx.path(rctx.attr.lock)
     program = [rctx.path(label) for label in rctx.attr._program][0]
     python = python_of(rctx)

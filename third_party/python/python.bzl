@@ -51,6 +51,20 @@ cc_library(
 )
 """
 
+# Newer rules_python look for a Python for actions, too; without this they fetch one.
+_EXEC_TOOLS_BUILD = """\
+
+load("@rules_python//python:py_exec_tools_toolchain.bzl", "py_exec_tools_toolchain")
+
+py_exec_tools_toolchain(name = "exec_tools")
+
+toolchain(
+    name = "exec_tools_toolchain",
+    toolchain = ":exec_tools",
+    toolchain_type = "@rules_python//python:exec_tools_toolchain_type",
+)
+"""
+
 # Makes a virtual environment of the folder above a link to Python: what the machine has in its own
 # site-packages, plugins of another jax for one, stays out of tests.
 _PYVENV = """\
@@ -59,11 +73,23 @@ include-system-site-packages = false
 version = {version}
 """
 
+_RULES = Label("@rules_python//python:defs.bzl")
+
 # The kernel cuts a longer first line off.
 _LONGEST_SHEBANG = 127
 
 _HOW_TO_CHOOSE = ("choose another with --repo_env=XLA_FFI_OPS_PYTHON=<a name on PATH, " +
                   "or an absolute path>.")
+
+def watch(rctx, path):
+    """Runs the repository rule again when a file changes; from Bazel 8 on rctx.path does not.
+
+    Args:
+      rctx: the repository context.
+      path: the file, as a label, a path or a string; it may be missing.
+    """
+    if hasattr(rctx, "watch"):
+        rctx.watch(path)
 
 def _probe(rctx, program, said):
     """Asks a Python where it really is; `said` tells how it was named, for errors."""
@@ -98,8 +124,7 @@ def _local_python_impl(rctx):
         if not program:
             fail("There is no Python {}; {}".format(said, _HOW_TO_CHOOSE))
     found = _probe(rctx, program, said)
-    if hasattr(rctx, "watch"):
-        rctx.watch(found.path)  # An upgrade in place leaves PATH as it was.
+    watch(rctx, found.path)  # An upgrade in place leaves PATH as it was.
 
     shebang = "#!" + found.path
     if " " in shebang or len(shebang) > _LONGEST_SHEBANG:
@@ -114,10 +139,12 @@ def _local_python_impl(rctx):
     has_headers = headers.get_child("Python.h").exists
     if has_headers:
         rctx.symlink(headers, "include")
+    exec_tools = rctx.path(_RULES).dirname.get_child("py_exec_tools_toolchain.bzl")
+    watch(rctx, exec_tools)
     rctx.file("BUILD.bazel", _BUILD.format(
         compatible = [] if has_headers else ["@platforms//:incompatible"],
         shebang = shebang,
-    ), executable = False)
+    ) + (_EXEC_TOOLS_BUILD if exec_tools.exists else ""), executable = False)
 
 local_python = repository_rule(
     implementation = _local_python_impl,
@@ -134,7 +161,7 @@ local_python = repository_rule(
     environ = ["PATH", "PYENV_VERSION", "XLA_FFI_OPS_PYTHON"],
     doc = """Resolves a Python of 3.11 or newer to its absolute path.
 
-Makes `:toolchain` to register, `:headers` of C (incompatible where Python has
+Makes toolchains to register, `:all`, `:headers` of C (incompatible where Python has
 none) and `python.json`, which `python_of` reads. Rules that depend on this file
 run again when path or version changed, and not when only PATH did.""",
 )
@@ -162,6 +189,7 @@ def python_of(rctx):
     """
     if rctx.attr.interpreter:
         said = "interpreter = " + str(rctx.attr.interpreter)
+        watch(rctx, rctx.attr.interpreter)
         return _probe(rctx, rctx.path(rctx.attr.interpreter), said)
     found = json.decode(rctx.read(rctx.path(rctx.attr.python)))
     return struct(path = found["path"], version = found["version"])
