@@ -112,8 +112,23 @@ class KitAttributesTest(parameterized.TestCase):
       ([np.float32], [[1.0]]), ([np.float32], {1.0}),
   )  # fmt: skip
   def test_value_of_another_kind(self, kind, value):
-    with self.assertRaisesRegex(TypeError, "op: a must be"):
+    with self.assertRaisesRegex(TypeError, r"op: a(\[0\])? must be"):
       kit.Attribute(kind).convert("op", "a", value)
+
+  @parameterized.parameters(
+      ([[1.0], [2.0, 3.0]], r"op: a\[0\] must be a number, got \[1.0\]"),
+      (np.ones((1, 2)), "op: a must be a flat sequence or NumPy array, got"),
+      (jnp.ones(1), "op: a must be a flat sequence or NumPy array, got"),
+      ([1.0, None], r"op: a\[1\] must be a number, got None"),
+  )
+  def test_array_that_is_none(self, value, message):
+    with self.assertRaisesRegex(TypeError, message):
+      kit.Attribute([np.float32]).convert("op", "a", value)
+
+  def test_bfloat16_is_a_number(self):
+    value = np.array([0.5, 3], jnp.bfloat16)
+    converted = kit.Attribute([np.float32]).convert("op", "a", value).value
+    np.testing.assert_array_equal(converted, np.array([0.5, 3], np.float32))
 
   @parameterized.parameters(
       ({"a": np.int32},), (kit.Attribute(np.int32, optional=True),)

@@ -12,6 +12,7 @@ import numbers
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.value import Value
@@ -104,9 +105,17 @@ class Attribute:
         raise TypeError(f"{op}: {name} must be a mapping, got {value!r}.")
       return Value(convert(f"{op}: {name}", self.type, value))
     if self._is_array:
-      if not isinstance(value, (Sequence, np.ndarray)) or np.ndim(value) == 0:
-        raise TypeError(f"{op}: {name} must be a sequence, got {value!r}.")
-      values = [self._convert(op, name, v, self.type[0]) for v in value]
+      if not isinstance(value, (Sequence, np.ndarray)) or (
+          isinstance(value, (str, bytes)) or getattr(value, "ndim", 1) != 1
+      ):
+        raise TypeError(
+            f"{op}: {name} must be a flat sequence or NumPy array, got"
+            f" {value!r}."
+        )
+      values = [
+          self._convert(op, f"{name}[{i}]", v, self.type[0])
+          for i, v in enumerate(value)
+      ]
       return Value(np.array(values, self.type[0]))
     return Value(self._convert(op, name, value, self.type))
 
@@ -116,6 +125,8 @@ class Attribute:
         raise TypeError(f"{op}: {name} must be a str, got {value!r}.")
       return value
     dtype = np.dtype(scalar)
+    if isinstance(value, np.generic) and jnp.issubdtype(value, np.floating):
+      value = np.float64(value) if value.itemsize < 8 else value  # bfloat16
     is_bool = isinstance(value, (bool, np.bool_))
     if not isinstance(value, _KINDS[dtype.kind]) or (
         is_bool and dtype.kind != "b"

@@ -36,7 +36,8 @@ def call(
       jax.ShapeDtypeStruct, or a tuple of them; `kit.abstract_token` for a
       token. Inside of jax.shard_map, of jax.typeof(operand), which knows over
       which axes values vary. An optional attribute that is left out is None.
-    attributes: name to type: a NumPy scalar type, or an Attribute.
+    attributes: name to type: a NumPy scalar type, `bool` or `str`, `[type]` for
+      an array, a mapping of names to types, or an Attribute.
     has_side_effect: whether calls must not be dropped or merged.
     input_output_aliases: operand index to the index of the result that takes
       its memory.
