@@ -76,8 +76,10 @@ def exported(path: str, library: ctypes.CDLL) -> list[str]:
     if not hasattr(library, name):
       continue
     address = ctypes.cast(library[name], ctypes.c_void_p)
-    # A name may be that of a symbol in a library that this one is linked with.
+    # A name may be that of a symbol in a library that this one is linked with,
+    # or of the kernel's, which is no file.
     known = ctypes.CDLL(None).dladdr(address, ctypes.byref(info))
-    if known and os.path.samefile(os.fsdecode(info.file), path):
+    file = os.fsdecode(info.file) if known else ""
+    if os.path.exists(file) and os.path.samefile(file, path):
       found.append(name)
   return found
