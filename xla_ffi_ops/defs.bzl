@@ -163,3 +163,44 @@ def xla_ffi_extension(
         visibility = visibility,
         **common
     )
+
+_BINDING_COPTS = {
+    "nanobind": [],
+    # g++ 12 with a sanitizer warns of pybind11's own vectors.
+    "pybind11": ["-Wno-maybe-uninitialized"],
+}
+
+def xla_ffi_python_module(name, srcs, binding, copts = [], deps = [], visibility = None, **kwargs):
+    """A Python extension that hands out handlers: for those who have one; the kit needs none.
+
+    It is for the Python that tests run with. Where that has no headers (Debian: python3-dev), it is
+    incompatible. Give `name` to the py_library that imports it as `data`, with `imports = ["."]`.
+
+    Makes `<name>.so`, which Python imports as `name`, and the filegroup `name` of it.
+
+    Args:
+      name: of the module, as in NB_MODULE or PYBIND11_MODULE.
+      srcs: C++ with one of these macros.
+      binding: "nanobind" or "pybind11".
+      copts: more compiler options.
+      deps: libraries with handlers and their headers.
+      visibility: of `name`.
+      **kwargs: for all that is made: tags, testonly and so on.
+    """
+    if binding not in _BINDING_COPTS:
+        fail("{}: binding must be nanobind or pybind11, got {}".format(name, repr(binding)))
+    cc_binary(
+        name = name + ".so",
+        srcs = srcs,
+        copts = _COPTS + ["-fvisibility=hidden"] + _BINDING_COPTS[binding] + copts,
+        linkshared = True,
+        visibility = ["//visibility:private"],
+        deps = deps + [Label("//third_party/bindings:" + binding)],
+        **kwargs
+    )
+    native.filegroup(
+        name = name,
+        srcs = [name + ".so"],
+        visibility = visibility,
+        **kwargs
+    )
