@@ -3,12 +3,13 @@
 
 load("@rules_python//python:defs.bzl", "py_binary", "py_test")
 
-def benchmark(name, tests = {}):
+def benchmark(name, tests = {}, slow = []):
     """A program of `name`.py, and tests that run it.
 
     Args:
       name: of the py_binary.
       tests: names of tests to further arguments.
+      slow: those of them that are tagged so.
     """
     common = dict(
         srcs = [name + ".py"],
@@ -27,5 +28,6 @@ def benchmark(name, tests = {}):
             size = "medium",
             args = ["--repeats=1"] + args,
             env = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"},
+            tags = ["slow"] if test in slow else [],
             **common
         )

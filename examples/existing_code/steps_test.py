@@ -7,8 +7,6 @@ import jax
 import numpy as np
 import steps
 
-from jax_ffi_ops.kit import testing
-
 _ALL = (steps.step1, steps.step2, steps.step3, steps.step4, steps.step5)
 _OPS = _ALL[2:]
 
@@ -71,12 +69,6 @@ class StepsTest(parameterized.TestCase):
         jax.errors.JaxRuntimeError, "x, rate and y must have one size"
     ):
       jax.block_until_ready(step(x, rate[0]))
-
-
-class Step5Test(testing.ConformanceTest):
-  """Every transformation, and direct calls of the handlers."""
-
-  case = testing.Case(steps.step5, [testing.Operand(), testing.Operand()])
 
 
 if __name__ == "__main__":
