@@ -4,7 +4,6 @@
 import ctypes
 import pathlib
 import re
-import sys
 import tempfile
 from unittest import mock
 

@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import shutil
-import sys
 import tempfile
 from unittest import mock
 

@@ -2,7 +2,6 @@
 """The conformance suite itself: how it is used, and how much it tolerates."""
 
 import collections
-import sys
 import unittest
 
 from absl.testing import absltest
