@@ -16,10 +16,6 @@ def _edges(rng, shape):
   return np.sort(rng.normal(size=shape)) + [-1, 1]
 
 
-class AffineTest(testing.ConformanceTest):
-  case = Case(ops.affine, [Operand((4,))] * 3)
-
-
 def _cumsum(x, *, reverse):
   order = slice(None, None, -1 if reverse else 1)
   total = lambda terms: np.cumsum(terms[..., order], -1)[..., order]
@@ -64,14 +60,6 @@ class HistogramTest(testing.ConformanceTest):
 
 class TopKTest(testing.ConformanceTest):
   case = Case(ops.top_k, [Operand((4,))], attributes={"k": 3})
-
-
-class AddSinTest(testing.ConformanceTest):
-  case = Case(ops.add_sin, [Operand(), Operand()])
-
-
-class ChoosyTest(testing.ConformanceTest):
-  case = Case(ops.choosy, [Operand((4,)), Operand((4,))])
 
 
 if __name__ == "__main__":

@@ -64,5 +64,17 @@ class ProductSumTest(testing.ConformanceTest, testing.HandlerTest):
   case = Case(ops.product_sum, [Operand((4,))] * 3)
 
 
+class AffineTest(testing.ConformanceTest):
+  case = Case(ops.affine, [Operand((4,))] * 3)
+
+
+class AddSinTest(testing.ConformanceTest):
+  case = Case(ops.add_sin, [Operand(), Operand()])
+
+
+class ChoosyTest(testing.ConformanceTest):
+  case = Case(ops.choosy, [Operand((4,)), Operand((4,))])
+
+
 if __name__ == "__main__":
   absltest.main()
