@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which symbols an xla_ffi_extension exports, and under which names."""
 
-# What XLA_FFI_OPS_DEFINE_HANDLER and XLA_FFI_OPS_DEFINE_STATE define.
-_HANDLER = "{}_{}"
-_STATE = "{}_instantiate_{}"
-_STATE_TYPES = ["{}_state_type_id", "{}_state_type_info"]
-
-# Names by which jax_ffi_ops.kit finds the parts of a target.
+# Names by which jax_ffi_ops.kit finds the parts of a target; XLA_FFI_OPS_DEFINE_HANDLER and
+# XLA_FFI_OPS_DEFINE_STATE give them. Platforms share the types.
 _PARTS = {
     "execute": "{}_{}",
     "initialize": "{}_initialize_{}",
@@ -59,10 +55,9 @@ def exported_symbols(name, handlers, stateful_handlers, symbols):
         fail("{}: handlers, stateful_handlers or symbols must name one".format(name))
     result = {}
     for platform in ("cpu", "cuda"):
-        own = [_HANDLER.format(target, platform) for target in handlers + stateful_handlers]
-        own += [_STATE.format(target, platform) for target in stateful_handlers]
-        if platform == "cpu":
-            own += [kind.format(target) for target in stateful_handlers for kind in _STATE_TYPES]
+        own = [_PARTS["execute"].format(t, platform) for t in handlers + stateful_handlers]
+        for part in ["instantiate"] + (["type_id", "type_info"] if platform == "cpu" else []):
+            own += [_PARTS[part].format(t, platform) for t in stateful_handlers]
         aliases = {}
         for target, platforms in symbols.items():
             if type(platforms) != "dict" or [p for p in platforms if p not in ("cpu", "cuda")]:
@@ -73,9 +68,16 @@ def exported_symbols(name, handlers, stateful_handlers, symbols):
                 ))
             if platform in platforms:
                 aliases.update(_parts(name, target, platform, platforms[platform]))
+
+        # What the script of the linker has for the CPU, it must not have again.
+        shared = result["cpu"].aliases if result else {}
+        named = result["cpu"].named if result else []
+        for alias, of in aliases.items():
+            if shared.get(alias, of) != of:
+                fail("{}: {} is {} and {}: platforms share it".format(name, alias, shared[alias], of))
         result[platform] = struct(
-            aliases = {alias: of for alias, of in aliases.items() if alias != of},
-            named = sorted({of: None for of in aliases.values()}),
+            aliases = {a: of for a, of in aliases.items() if a != of and a not in shared},
+            named = sorted({of: None for of in aliases.values() if of not in named}),
             own = own,
         )
     return result
