@@ -5,7 +5,7 @@ load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 load("//third_party/buildifier:buildifier.bzl", "buildifier")
 load("//third_party/cuda:toolkit.bzl", "cuda_toolkit")
 load("//third_party/jaxlib:headers.bzl", "jaxlib_headers")
-load("//third_party/pypi:pypi.bzl", "pypi_install")
+load("//third_party/pypi:pypi.bzl", "pypi_install", "wheel_store")
 load("//third_party/python:python.bzl", "local_python")
 
 # The versions that WORKSPACE mode can load alone: later rules_cc and rules_python load protobuf,
@@ -63,6 +63,8 @@ def xla_ffi_ops_repositories(
         buildifier(name = "xla_ffi_ops_buildifier")
     if "xla_ffi_ops_cuda" not in skip:
         cuda_toolkit(name = "xla_ffi_ops_cuda", path = cuda_path)
+    if "xla_ffi_ops_wheel_store" not in skip:
+        wheel_store(name = "xla_ffi_ops_wheel_store")
     for name, lock in {
         "xla_ffi_ops_bindings": Label("//third_party/pypi:bindings.lock"),
         "xla_ffi_ops_cuda_wheels": Label("//third_party/pypi:cuda.lock"),

@@ -3,6 +3,8 @@
 #include <cuda_runtime.h>
 
 static_assert(TWO_WORDS == 2);
+constexpr int kForHost[] = {FOR_HOST};
+static_assert(kForHost[1] == 2);
 static_assert(ARCHITECTURES[0] != '$');
 #ifdef NO_WORD
 #error "-U NO_WORD was lost."

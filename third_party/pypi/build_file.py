@@ -6,8 +6,9 @@ import json
 import os
 import pathlib
 import re
+import sys
 
-# Every pip carries it; interpreters themselves have no parser for markers.
+import lock_file
 from pip._vendor.packaging import requirements
 
 _HEAD = '''\
@@ -16,8 +17,16 @@ _HEAD = '''\
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
 load("@rules_python//python:defs.bzl", "py_library")
+load("{check}", "python_check")
 
 package(default_visibility = ["//visibility:public"])
+
+# An error, if programs do not run with the Python that all of this is for.
+python_check(
+    name = "python_check",
+    python = "{python}",
+    version = "{version}",
+)
 '''
 
 # What no program imports: without it each test has a third fewer links to make.
@@ -28,27 +37,9 @@ _NOT_AT_RUN_TIME = re.compile(
 )
 
 
-def normalize(name):
-  """Returns a package's name as its target is called."""
-  return re.sub(r"[-_.]+", "_", name).lower()
-
-
 def is_module(path):
   """Whether a file is Python source that programs may import."""
   return path.endswith(".py") and not _NOT_AT_RUN_TIME.search(path)
-
-
-def extras_of(lock):
-  """Returns the extras that each of a lock's lines asks for, by package."""
-  extras = {}
-  for line in lock.replace("\\\n", " ").splitlines():
-    line = re.split(r"(?:^|\s)(?:#|--)", line)[0].strip()
-    if line and not line.startswith("-"):
-      requirement = requirements.Requirement(line)
-      extras.setdefault(normalize(requirement.name), set()).update(
-          requirement.extras
-      )
-  return extras
 
 
 def _requires(files):
@@ -76,7 +67,7 @@ def _closure(name, requires, extras):
       continue
     seen.add((package, extra))
     for requirement in requires[package]:
-      other = normalize(requirement.name)
+      other = lock_file.normalize(requirement.name)
       marker = requirement.marker
       wanted = marker is None or marker.evaluate({"extra": extra})
       if wanted and other in requires:
@@ -107,18 +98,21 @@ def _rule(kind, **attributes):
   return "\n".join([*lines, ")\n"])
 
 
-def text(packages, extras):
+def text(packages, extras, check, python):
   """Returns the BUILD file's text.
 
   Args:
     packages: the files of each package, by its normalized name.
     extras: the extras that are wanted of it, likewise.
+    check: label of the .bzl file that has `python_check`.
+    python: label of the python.json of the Python that packages are for.
 
   Returns:
     The text, the same for the same arguments.
   """
   requires = {name: _requires(files) for name, files in packages.items()}
-  parts = [_HEAD]
+  version = "{}.{}".format(*sys.version_info)
+  parts = [_HEAD.format(check=check, python=python, version=version)]
   for name, files in sorted(packages.items()):
     used = [file for file in files if not _NOT_AT_RUN_TIME.search(file)]
     parts.append(
@@ -126,7 +120,8 @@ def text(packages, extras):
             "py_library",
             name=f"_{name}",
             srcs=[file for file in used if file.endswith(".py")],
-            data=[file for file in used if not file.endswith(".py")],
+            data=[file for file in used if not file.endswith(".py")]
+            + [":python_check"],
             imports=["site-packages"],
         )
     )

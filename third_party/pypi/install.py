@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unpacks a lock's wheels into the working directory and writes its BUILD file.
 
+  install.py LOCK STORE CHECK PYTHON
+
 Run by pypi.bzl with an interpreter that has pip. What is written depends on the
-lock and the interpreter alone: no times, no paths of this machine.
+lock and the interpreter alone: no times, no paths of this machine. STORE is the
+folder of `store.py`; CHECK and PYTHON are labels for the BUILD file.
 """
 
 import multiprocessing
@@ -13,9 +16,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 
 import build_file
+import lock_file
+import store
 
 _SITE = "site-packages"
 
@@ -36,14 +42,22 @@ _NOT_IN_LABELS = re.compile(
 )
 
 
-def _download(lock, folder):
-  """Has pip fetch the lines of `lock` that apply here; returns the wheels."""
+def _download(lines, options, cwd, folder):
+  """Has pip fetch some lines of a lock; returns each one's wheel."""
+  if not lines:
+    return []
+  wanted = pathlib.Path(folder, "wanted.txt")
+  wanted.write_text("\n".join([*options, *(line.text for line in lines)]))
   pip = [sys.executable, "-sE", "-m", "pip", "download", "--quiet"]
   exact = ["--require-hashes", "--no-deps", "--only-binary=:all:"]
-  command = [*pip, *exact, "--dest", str(folder), "--requirement", lock]
-  if subprocess.run(command, check=False).returncode:
+  command = [*pip, *exact, "--dest", folder, "--requirement", str(wanted)]
+  if subprocess.run(command, check=False, cwd=cwd).returncode:
     sys.exit("pip could not fetch the lock's wheels.")
-  return sorted(folder.glob("*.whl"))
+  wheels = {
+      lock_file.normalize(wheel.name.partition("-")[0]): wheel
+      for wheel in pathlib.Path(folder).glob("*.whl")
+  }
+  return [wheels[line.name] for line in lines]
 
 
 def _destination(member):
@@ -59,59 +73,71 @@ def _destination(member):
   return path
 
 
-def _unpack(wheel):
-  """Unpacks one wheel; returns its name and the files it brought."""
-  files = []
+def _unpack(wheel, folder):
+  """Unpacks a wheel; returns the modules it brought."""
+  modules = []
   with zipfile.ZipFile(wheel) as archive:
     for info in archive.infolist():
       path = None if info.is_dir() else _destination(info.filename)
       if path is None:
         continue
-      target = pathlib.Path(path)
+      target = folder / path
       target.parent.mkdir(parents=True, exist_ok=True)
       with archive.open(info) as source, open(target, "wb") as sink:
         shutil.copyfileobj(source, sink, 1 << 20)
       if path.parts[0] == "bin" or info.external_attr >> 16 & 0o111:
         target.chmod(0o755)
-      files.append(str(path))
-  return build_file.normalize(wheel.name.partition("-")[0]), sorted(files)
+      if build_file.is_module(str(path)):
+        modules.append((folder, str(path)))
+  return modules
 
 
-def _compile(source):
-  """Byte-compiles a module; returns the new file, or None for a broken one.
+def _compile(module):
+  """Byte-compiles a module, if it can be.
 
   Unchecked: runfiles are links whose times mean nothing, and a sandbox that
   cannot be written to would compile every import again.
   """
+  folder, path = module
   try:
-    return os.path.relpath(
-        py_compile.compile(
-            source,
-            dfile=os.path.relpath(source, _SITE),
-            doraise=True,
-            invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
-        )
+    py_compile.compile(
+        os.path.join(folder, path),
+        dfile=os.path.relpath(path, _SITE),
+        doraise=True,
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
     )
   except py_compile.PyCompileError:
-    return None  # Templates, and modules for other versions of Python.
+    pass  # Templates, and modules for other versions of Python.
+
+
+def _fill(wheels, shelf, pool):
+  """Unpacks and compiles wheels, each as what its line of a lock installs."""
+  for line, wheel in wheels:
+    with shelf.new(line.text) as folder:
+      modules = pool.apply(_unpack, (wheel, folder))
+      # What a process compiled before shows in its next results: hence a new
+      # one for each chunk, and chunks that do not depend on the number of cores.
+      pool.map(_compile, modules, chunksize=64)
 
 
 def main():
   """Installs the lock named on the command line."""
-  lock = sys.argv[1]
-  downloads = pathlib.Path("_wheels")
-  downloads.mkdir()
-  wheels = _download(lock, downloads)
-  # What a process compiled before shows in its next results: hence a new one
-  # for each chunk, and chunks that do not depend on the number of cores.
-  with multiprocessing.Pool(maxtasksperchild=1) as pool:
-    packages = dict(pool.map(_unpack, wheels, chunksize=1))
-    for files in packages.values():
-      modules = [file for file in files if build_file.is_module(file)]
-      files += filter(None, pool.map(_compile, modules, chunksize=64))
-  shutil.rmtree(downloads)
-  extras = build_file.extras_of(pathlib.Path(lock).read_text("utf-8"))
-  text = build_file.text(packages, extras)
+  lock, folder, check, python = sys.argv[1:]
+  lines, options = lock_file.read(pathlib.Path(lock).read_text("utf-8"))
+  shelf = store.Store(folder, __file__, build_file.__file__, store.__file__)
+  with shelf.in_use():
+    missing = [line for line in lines if not shelf.path(line.text).exists()]
+    with (
+        tempfile.TemporaryDirectory(dir=os.getcwd()) as downloads,
+        multiprocessing.Pool(maxtasksperchild=1) as pool,
+    ):
+      wheels = _download(missing, options, os.path.dirname(lock), downloads)
+      _fill(zip(missing, wheels), shelf, pool)
+    packages = {
+        line.name: store.link(shelf.path(line.text), ".") for line in lines
+    }
+  extras = {line.name: line.extras for line in lines}
+  text = build_file.text(packages, extras, check, python)
   pathlib.Path("BUILD.bazel").write_text(text, "utf-8")
 
 

@@ -15,8 +15,16 @@ def _pypi_install_impl(rctx):
         "-sB",
         program,
         lock,
+        rctx.path(rctx.attr._store).dirname.get_child("wheels"),
+        str(Label(":python_check.bzl")),
+        str(rctx.attr.interpreter or rctx.attr.python),
     ], "Installing {} for Python {}".format(rctx.attr.lock, python.version))
     rctx.delete("_pip")
+
+wheel_store = repository_rule(
+    implementation = lambda rctx: rctx.file("BUILD.bazel", executable = False),
+    doc = "Has what pypi_install unpacked before, so that it installs only what is new in a lock.",
+)
 
 pypi_install = repository_rule(
     implementation = _pypi_install_impl,
@@ -29,7 +37,10 @@ pypi_install = repository_rule(
         "_program": attr.label_list(default = [
             "//third_party/pypi:install.py",
             "//third_party/pypi:build_file.py",
+            "//third_party/pypi:lock_file.py",
+            "//third_party/pypi:store.py",
         ]),
+        "_store": attr.label(default = "@xla_ffi_ops_wheel_store//:BUILD.bazel"),
     },
     doc = """Installs the lines of a lock that apply to this interpreter and platform.
 

@@ -20,12 +20,16 @@ def cuda_library(
         deps = [],
         implementation_deps = [],
         copts = [],
+        host_copts = [],
+        ptxasopts = [],
         local_defines = [],
         tags = [],
         target_compatible_with = [],
         visibility = None,
         **kwargs):
     """CUDA C++, for the architectures of the flag //:cuda_architectures.
+
+    Its attributes are called as those of cc_library and of rules_cuda's cuda_library.
 
     Without the flag //:cuda it is an incompatible target: wildcards skip it, and nothing of CUDA is
     fetched. It is always linked statically, and so is the runtime library. A kernel can include
@@ -48,6 +52,8 @@ def cuda_library(
           that it has for device code, -w all. For options to all of them there is
           --action_env=NVCC_APPEND_FLAGS=-lineinfo; an object with line numbers (-lineinfo, -G) has
           the times of its sources, too, and is another one in every folder.
+      host_copts: options of the host compiler.
+      ptxasopts: options of ptxas.
       local_defines: macros of these srcs alone.
       tags: for all that is made.
       target_compatible_with: more constraints.
@@ -88,6 +94,8 @@ def cuda_library(
             name = objects,
             srcs = srcs,
             copts = copts,
+            host_copts = host_copts,
+            ptxasopts = ptxasopts,
             local_defines = local_defines,
             visibility = ["//visibility:private"],
             deps = [headers] + implementation_deps,

@@ -88,6 +88,8 @@ def _user_options(ctx):
             standard = copt  # nvcc takes only one.
         else:
             options.append(copt)
+    options += [_for_host(option) for option in _words(ctx, "host_copts")]
+    options += ["-Xptxas=" + option for option in _words(ctx, "ptxasopts")]
     return [standard] + options
 
 def _host_options(ctx, toolchain, features):
@@ -198,7 +200,9 @@ cuda_objects = rule(
         "additional_compiler_inputs": attr.label_list(allow_files = True),
         "copts": attr.string_list(),
         "deps": attr.label_list(providers = [CcInfo]),
+        "host_copts": attr.string_list(),
         "local_defines": attr.string_list(),
+        "ptxasopts": attr.string_list(),
         "srcs": attr.label_list(allow_files = [".cu"] + _HEADERS),
         "_architectures": attr.label(default = "//:cuda_architectures"),
         "_compile": attr.label(
