@@ -8,6 +8,7 @@ lock and the interpreter alone: no times, no paths of this machine. STORE is the
 folder of `store.py`; CHECK and PYTHON are labels for the BUILD file.
 """
 
+import json
 import multiprocessing
 import os
 import pathlib
@@ -139,6 +140,8 @@ def main():
   extras = {line.name: line.extras for line in lines}
   text = build_file.text(packages, extras, check, python)
   pathlib.Path("BUILD.bazel").write_text(text, "utf-8")
+  names = f"PACKAGES = {json.dumps(sorted(packages), indent=4)}\n"
+  pathlib.Path("packages.bzl").write_text(names, "utf-8")
 
 
 if __name__ == "__main__":

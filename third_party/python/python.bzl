@@ -18,6 +18,7 @@ _BUILD = """\
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
 load("@rules_python//python:defs.bzl", "py_runtime", "py_runtime_pair")
+load(":toolchains.bzl", "toolchains")
 
 package(default_visibility = ["//visibility:public"])
 
@@ -36,11 +37,7 @@ py_runtime_pair(
     py3_runtime = ":runtime",
 )
 
-toolchain(
-    name = "toolchain",
-    toolchain = ":runtime_pair",
-    toolchain_type = "@rules_python//python:toolchain_type",
-)
+toolchains()
 
 # Empty where the machine has none (Debian: python3-dev).
 cc_library(
@@ -51,18 +48,26 @@ cc_library(
 )
 """
 
+# Toolchains for packages that do not see this repository, too.
+_TOOLCHAINS = """\
+# SPDX-License-Identifier: Apache-2.0
+\"\"\"Declares the toolchains of this repository in any package.\"\"\"
+
+def toolchains():
+    for target, type in {types}.items():
+        native.toolchain(
+            name = target + "_toolchain",
+            toolchain = Label(":" + target),
+            toolchain_type = Label("@rules_python//python:" + type),
+        )
+"""
+
 # Newer rules_python look for a Python for actions, too; without this they fetch one.
 _EXEC_TOOLS_BUILD = """\
 
 load("@rules_python//python:py_exec_tools_toolchain.bzl", "py_exec_tools_toolchain")
 
 py_exec_tools_toolchain(name = "exec_tools")
-
-toolchain(
-    name = "exec_tools_toolchain",
-    toolchain = ":exec_tools",
-    toolchain_type = "@rules_python//python:exec_tools_toolchain_type",
-)
 """
 
 # Makes a virtual environment of the folder above a link to Python: what the machine has in its own
@@ -145,6 +150,10 @@ def _local_python_impl(rctx):
         compatible = [] if has_headers else ["@platforms//:incompatible"],
         shebang = shebang,
     ) + (_EXEC_TOOLS_BUILD if exec_tools.exists else ""), executable = False)
+    types = {"runtime_pair": "toolchain_type"}
+    if exec_tools.exists:
+        types["exec_tools"] = "exec_tools_toolchain_type"
+    rctx.file("toolchains.bzl", _TOOLCHAINS.format(types = repr(types)), executable = False)
 
 local_python = repository_rule(
     implementation = _local_python_impl,
