@@ -5,8 +5,27 @@ load("@rules_python//python:defs.bzl", "py_test")
 
 _TAG = "gpu"
 
-def jax_test(name, src = None, size = "medium", env = {}, tags = [], deps = [], **kwargs):
-    """A py_test of jax_ffi_ops whose source is `src`, or `name`.py; for GPUs too."""
+def jax_test(
+        name,
+        src = None,
+        size = "medium",
+        env = {},
+        ops = "//python/jax_ffi_ops",
+        tags = [],
+        deps = [],
+        **kwargs):
+    """A py_test of jax_ffi_ops whose source is `src`, or `name`.py; for GPUs too.
+
+    Args:
+      name: see above.
+      src: see above.
+      size: of the test.
+      env: its environment variables.
+      ops: what it uses of jax_ffi_ops. One op is built sooner than all of them.
+      tags: of the test.
+      deps: what it imports besides.
+      **kwargs: for py_test.
+    """
     py_test(
         name = name,
         size = size,
@@ -18,7 +37,7 @@ def jax_test(name, src = None, size = "medium", env = {}, tags = [], deps = [], 
         tags = tags + [_TAG],
         visibility = ["//tests:__subpackages__"],
         deps = deps + [
-            "//python/jax_ffi_ops",
+            ops,
             "//tests:python_process",
             "@xla_ffi_ops_pypi//:absl_py",
             "@xla_ffi_ops_pypi//:jax",

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public macros: from C++ to a shared object of FFI handlers that JAX can load.
 
-    load("@xla_ffi_ops//xla_ffi_ops:defs.bzl", "xla_ffi_extension", "xla_ffi_library")
+    load("@xla_ffi_ops//xla_ffi_ops:defs.bzl", "xla_ffi_op")
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
+load("@rules_python//python:defs.bzl", "py_library")
 load("//xla_ffi_ops:options.bzl", "all_defined", "optimized")
 load("//xla_ffi_ops/private:aliases.bzl", "aliases")
 load("//xla_ffi_ops/private:cuda_library.bzl", _cuda_library = "cuda_library")
@@ -162,6 +163,66 @@ def xla_ffi_extension(
         srcs = ["lib" + name + ".so"],
         visibility = visibility,
         **common
+    )
+
+def xla_ffi_op(name, handlers, deps = [], py_deps = [], visibility = None, **kwargs):
+    """An op, found by the names of its files: what the macros above make of each.
+
+    `name`.py is the declaration, `name`_ffi.cc has the handlers. Those of these that are there are
+    in it, too: `name`.h, the formula; `name`.cc, the CPU kernel; `name`.cu, the CUDA kernel. With a
+    CUDA kernel, all handlers have to be for CUDA, too.
+
+    Makes the py_library `name` and what it loads, `lib<name>_ext.so`.
+
+    Args:
+      name: of the op, of its files and of the py_library.
+      handlers: as of xla_ffi_extension.
+      deps: C++ libraries that the sources include.
+      py_deps: what `name`.py imports besides the kit, jax and numpy.
+      visibility: of `name`.
+      **kwargs: for all that is made: tags, testonly and so on.
+    """
+    private = kwargs | dict(visibility = ["//visibility:private"])
+    cuda = native.glob([name + ".cu"], allow_empty = True)
+    xla_ffi_kernel(
+        name = name + ".kernel",
+        srcs = native.glob([name + ".cc"], allow_empty = True),
+        hdrs = native.glob([name + ".h"], allow_empty = True),
+        deps = deps,
+        **private
+    )
+    if cuda:
+        cuda_library(
+            name = name + ".cuda",
+            srcs = cuda,
+            deps = [name + ".kernel", Label("//xla_ffi_ops:cuda_kernel")],
+            **private
+        )
+    xla_ffi_library(
+        name = name + "_ffi",
+        srcs = [name + "_ffi.cc"],
+        cuda_deps = [name + ".cuda"] if cuda else [],
+        deps = [name + ".kernel"],
+        **private
+    )
+    xla_ffi_extension(
+        name = name + "_ext",
+        cuda = bool(cuda),
+        handlers = handlers,
+        deps = [name + "_ffi"],
+        **private
+    )
+    py_library(
+        name = name,
+        srcs = [name + ".py"],
+        data = [name + "_ext"],
+        visibility = visibility,
+        deps = py_deps + [
+            Label("//python/jax_ffi_ops/kit"),
+            Label("@xla_ffi_ops_pypi//:jax"),
+            Label("@xla_ffi_ops_pypi//:numpy"),
+        ],
+        **kwargs
     )
 
 _BINDING_COPTS = {

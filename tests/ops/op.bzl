@@ -15,12 +15,14 @@ def op_test(name, cuda = True, handlers = ["fwd", "bwd"], deps = []):
       deps: what `name`.py imports but jax_ffi_ops and its kit.
     """
     op = name.removesuffix("_test")
+    library = "//python/jax_ffi_ops/ops:" + op
     native.exports_files(
         [name + ".py"],
         visibility = ["//tests/ops:__pkg__"],
     )
     jax_test(
         name = name,
+        ops = library,
         deps = deps + ["//python/jax_ffi_ops/kit:testing"],
     )
 
@@ -31,18 +33,18 @@ def op_test(name, cuda = True, handlers = ["fwd", "bwd"], deps = []):
     handlers = ["xla_ffi_ops_{}_{}".format(op, handler) for handler in handlers]
     emulated_tests(name = op, handlers = handlers)
 
-    library = {"LIBRARY": "//python/jax_ffi_ops/ops:%s_ext" % op}
+    libraries = {"LIBRARY": library + "_ext"}
     cuda_test(
         name = "library_test",
         src = "//tests/cuda:library_test.py",
         env = {"HANDLERS": " ".join(handlers)},
-        libraries = library,
+        libraries = libraries,
         deps = ["//tests/cuda:elf"],
     )
     cuda_test(
         name = "sass_test",
         src = "//tests/cuda:row_kernels_sass_test.py",
         disassembles = True,
-        libraries = library,
+        libraries = libraries,
         deps = ["//tests/cuda:sass"],
     )

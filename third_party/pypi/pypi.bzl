@@ -10,12 +10,13 @@ def _pypi_install_impl(rctx):
     lock = rctx.path(rctx.attr.lock)
     program = [rctx.path(label) for label in rctx.attr._program][0]
     python = python_of(rctx)
+    store = rctx.os.environ.get("XLA_FFI_OPS_WHEEL_STORE")
     run_python(rctx, [
         python_with_pip(rctx, python.path),
         "-sB",
         program,
         lock,
-        rctx.path(rctx.attr._store).dirname.get_child("wheels"),
+        store or rctx.path(rctx.attr._store).dirname.get_child("wheels"),
         str(Label(":python_check.bzl")),
         str(rctx.attr.interpreter or rctx.attr.python),
     ], "Installing {} for Python {}".format(rctx.attr.lock, python.version))
@@ -42,6 +43,7 @@ pypi_install = repository_rule(
         ]),
         "_store": attr.label(default = "@xla_ffi_ops_wheel_store//:BUILD.bazel"),
     },
+    environ = ["XLA_FFI_OPS_WHEEL_STORE"],
     doc = """Installs the lines of a lock that apply to this interpreter and platform.
 
 Only wheels whose hash the lock has; index and certificates are those of the
@@ -54,5 +56,7 @@ user's pip. For a package `Some-Name` the repository has:
     the wheel can be included by its path;
 *   `:some_name_bin`, if it brings programs; each is also a file `bin/program`.
 
-All wheels share one `site-packages`, as in a virtual environment.""",
+All wheels share one `site-packages`, as in a virtual environment. What was
+unpacked once is linked when a lock changes; several workspaces can share it:
+--repo_env=XLA_FFI_OPS_WHEEL_STORE=<folder on the same file system>.""",
 )

@@ -20,7 +20,7 @@ class Store:
 
   def __init__(self, folder, *programs):
     self._folder = pathlib.Path(folder)
-    self._folder.mkdir(exist_ok=True)
+    self._folder.mkdir(parents=True, exist_ok=True)
     # Another Python compiles otherwise, and so do other programs.
     self._common = [sys.version, sysconfig.get_platform()]
     self._common += [pathlib.Path(each).read_text("utf-8") for each in programs]

@@ -77,7 +77,11 @@ def python_ops(name, ops, cpu_only = [], forward_only = []):
             srcs = [op + ".py"],
             data = [op + "_ext"],
             imports = ["../.."],
-            deps = ["//python/jax_ffi_ops/kit", "@xla_ffi_ops_pypi//:jax"],
+            deps = [
+                "//python/jax_ffi_ops:names",
+                "//python/jax_ffi_ops/kit",
+                "@xla_ffi_ops_pypi//:jax",
+            ],
         )
     py_library(
         name = name,

@@ -61,6 +61,7 @@ def emulated_tests(name, handlers):
             "EMULATED": "$(rootpath :emulated_ext)",
             "OP": name,
         },
+        ops = "//python/jax_ffi_ops/ops:" + name,
         shard_count = 2,
         tags = ["slow"],
         deps = ["//python/jax_ffi_ops/kit:testing"],
