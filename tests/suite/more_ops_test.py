@@ -76,5 +76,15 @@ class ChoosyTest(testing.ConformanceTest):
   case = Case(ops.choosy, [Operand((4,)), Operand((4,))])
 
 
+class CumSumAlongOtherAxesTest(testing.ConformanceTest):
+  case = Case(
+      ops.cumsum, [Operand((4,))], attributes={"reverse": True}, trailing=1
+  )
+
+
+class TopKTest(testing.ConformanceTest):
+  case = Case(ops.top_k, [Operand((4,))], attributes={"k": 3})
+
+
 if __name__ == "__main__":
   absltest.main()
