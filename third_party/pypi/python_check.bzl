@@ -13,21 +13,22 @@ def _python_check_impl(ctx):
         return []
     info = getattr(runtime, "interpreter_version_info", None)
     if info and info.major != None:
-        found = "{}.{}".format(info.major, info.minor)
+        found = "Python {}.{}".format(info.major, info.minor)
     elif interpreter and interpreter.owner.package in _AUTODETECTING:
-        found = "of PATH"
+        found = "the Python of PATH"
     else:
         return []  # One that the user registered knows what it is for.
-    if found != ctx.attr.version:
+    if found != "Python " + ctx.attr.version:
         fail("\n".join([
-            "The packages of @{} are for Python {}, but programs run with Python {} ({}).".format(
+            "The packages of @{} are for Python {}, but programs run with {} ({}).".format(
                 ctx.label.repo_name,
                 ctx.attr.version,
                 found,
-                interpreter or runtime.interpreter_path,
+                interpreter.short_path if interpreter else runtime.interpreter_path,
             ),
-            "Put register_toolchains(\"@xla_ffi_ops_python//:all\") into your MODULE.bazel, " +
-            "before other Pythons; or choose(interpreter = ...) the one that programs run with.",
+            "Put register_toolchains(\"@xla_ffi_ops//third_party/python:all\") into your " +
+            "MODULE.bazel or WORKSPACE, before other Pythons; or have the packages installed for " +
+            "the interpreter that programs run with (choose(interpreter = ...)).",
         ]))
     return []
 
