@@ -4,7 +4,8 @@
   readme.py commands FILE.md ...   runs the commands of their sh blocks
   readme.py quotes FILE.md ...     finds their quotations in the files they name
   readme.py consumer FILE.md       makes the files of its "own Bazel" section in
-                                   a new workspace, and runs its program there
+                                   a new workspace, and runs its program there,
+                                   with and without modules
 
 A block is a file if the line above it is `NAME`: and nothing else. It is a
 quotation if the line above it ends in [NAME](PATH): with a path in this tree.
@@ -18,6 +19,10 @@ import subprocess
 import sys
 import tempfile
 
+_MODES = (
+    ("--noenable_bzlmod",),
+    ("--enable_bzlmod", "--noenable_workspace"),
+)
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(
@@ -60,20 +65,21 @@ def run_consumer(text, folder):
   workspace.mkdir()
   for name, content in _FILE.findall(text):
     (workspace / name).write_text(content, "utf-8")
-  bazel = [_ROOT / "bazelw", f"--output_base={folder / 'output'}"]
   ((target, expected),) = _PRINTS.findall(text)
-  try:
-    printed = subprocess.run(
-        [*bazel, "run", target],
-        cwd=workspace,
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    ).stdout
-  finally:
-    subprocess.run([*bazel, "shutdown"], cwd=workspace, check=True)
-  if printed != expected:
-    sys.exit(f"{target} printed\n{printed}and not\n{expected}")
+  for mode in _MODES:
+    bazel = [_ROOT / "bazelw", f"--output_base={folder / 'output'}"]
+    try:
+      printed = subprocess.run(
+          [*bazel, "run", *mode, target],
+          cwd=workspace,
+          check=True,
+          stdout=subprocess.PIPE,
+          text=True,
+      ).stdout
+    finally:
+      subprocess.run([*bazel, "shutdown"], cwd=workspace, check=True)
+    if printed != expected:
+      sys.exit(f"{mode}: {target} printed\n{printed}and not\n{expected}")
 
 
 def main():

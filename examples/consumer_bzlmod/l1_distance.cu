@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernel: a warp for each row.
-#include "l1_distance.h"
-
 #include <algorithm>
 
+#include "l1_distance.h"
 #include "xla_ffi_ops/cuda/launch.cuh"
 
 namespace my_project {

@@ -4,6 +4,7 @@
 import pathlib
 
 import jax.numpy as jnp
+
 from jax_ffi_ops import kit
 
 _FOLDER = pathlib.Path(__file__).parent

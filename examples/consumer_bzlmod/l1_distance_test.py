@@ -3,11 +3,12 @@
 
 from absl.testing import absltest
 import jax
-from jax_ffi_ops import rms_norm
-from jax_ffi_ops.kit import testing
 from l1_distance import l1_distance
 import numpy as np
 from scipy.spatial import distance
+
+from jax_ffi_ops import rms_norm
+from jax_ffi_ops.kit import testing
 
 
 class L1DistanceTest(testing.OpTest):

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernel: each thread takes every so many-th element.
-#include "swish.h"
-
 #include <algorithm>
 
+#include "swish.h"
 #include "xla_ffi_ops/cuda/launch.cuh"
 
 namespace my_project {

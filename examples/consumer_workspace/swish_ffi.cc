@@ -17,9 +17,8 @@ xla_ffi_ops::HandlerResult Handler(Device device, ffi::AnyBuffer x,
   if (!checks.ok()) return checks.error();
   return xla_ffi_ops::ForRows(
       device, xla_ffi_ops::Product(checks.loops()), 2 * sizeof(float),
-      [x = xla_ffi_ops::Data<const float>(x),
-       y = xla_ffi_ops::Data<float>(*y)](auto where, int64_t begin,
-                                         int64_t end) {
+      [x = xla_ffi_ops::Data<const float>(x), y = xla_ffi_ops::Data<float>(*y)](
+          auto where, int64_t begin, int64_t end) {
         Swish(where, begin, end, x, y);
         return ffi::Error::Success();
       });

@@ -4,10 +4,11 @@
 from absl.testing import absltest
 import jax
 import jax.numpy as jnp
-from jax_ffi_ops import rms_norm
-from jax_ffi_ops.kit import testing
 import numpy as np
 from swish import swish
+
+from jax_ffi_ops import rms_norm
+from jax_ffi_ops.kit import testing
 
 
 class SwishTest(testing.OpTest):
