@@ -140,8 +140,9 @@ def main():
   extras = {line.name: line.extras for line in lines}
   text = build_file.text(packages, extras, check, python)
   pathlib.Path("BUILD.bazel").write_text(text, "utf-8")
-  names = f"PACKAGES = {json.dumps(sorted(packages), indent=4)}\n"
-  pathlib.Path("packages.bzl").write_text(names, "utf-8")
+  names = re.findall(r'(?m)^    name = "((?!python_check)[a-z]\w*)"', text)
+  targets = f"TARGETS = {json.dumps(names, indent=4)}\n"
+  pathlib.Path("targets.bzl").write_text(targets, "utf-8")
 
 
 if __name__ == "__main__":

@@ -44,9 +44,7 @@ class StoreTest(absltest.TestCase):
       self._fill(shelf, line)
       found = store.link(shelf.path(line), self._folder / "repository")
       self.assertLen(found, 2)
-    self.assertEqual(
-        (self._folder / "repository/top.py").read_text(), _LINE
-    )
+    self.assertEqual((self._folder / "repository/top.py").read_text(), _LINE)
 
   def test_other_line_other_folder(self):
     shelf = self._store()
