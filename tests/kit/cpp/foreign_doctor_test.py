@@ -9,11 +9,13 @@ from absl.testing import parameterized
 import python_process
 
 _OBJECT = pathlib.Path(__file__).with_name("libforeign_ext.so").read_bytes()
-# Without what the macros of XLA and of the kit leave.
+# Without what the macros of XLA and of the kit leave, and with a string that
+# Python extensions have.
 _STRIPPED = (
     _OBJECT.replace(b"E7handler\0", b"E7handlex\0")
     .replace(b"_cpu\0", b"_cpx\0")
     .replace(b"_cuda\0", b"_cudx\0")
+    + b"\0__dict__\0"
 )
 _KIND = 18  # offset of e_machine in an ELF file
 
