@@ -60,12 +60,12 @@ def xla_ffi_library(
     too.
 
     Args:
-      name: makes the cc_library of this name. It is linked in whole, since nothing in C++ refers
-        to a handler.
+      name: makes the cc_library of this name. It is linked in whole (alwayslink), since nothing
+          in C++ refers to a handler.
       copts: more compiler options.
-      cuda_deps: cuda_library targets, of no use and not built without the flag.
-      deps: more dependencies; the handler kit and XLA's FFI headers are there.
-      local_defines: macros of these sources.
+      cuda_deps: cuda_library targets. Without the flag they are left out.
+      deps: more dependencies. The kit's and XLA's headers are there without being named.
+      local_defines: macros of the preprocessor for these sources alone.
       **kwargs: for cc_library: srcs, hdrs, visibility and so on.
     """
     if cuda_deps:
@@ -96,22 +96,23 @@ def xla_ffi_extension(
     Call it in the package of the Python file that loads the object and give `name` to that
     py_library as `data`: the object is then beside the Python file, wherever that is run.
 
-    Makes `lib<name>.so` and the filegroup `name` of it. A handler that no dependency defines
-    fails the build with its name, and so does whatever else is used and nowhere defined.
+    A handler that no dependency defines fails the build, and the error names it. So does whatever
+    else is used and nowhere defined.
 
     Args:
-      name: see above.
+      name: makes `lib<name>.so` and a filegroup of this name.
       deps: xla_ffi_library targets, or any cc_library and cuda_library with handlers in it.
       handlers: FFI target names, as given to XLA_FFI_OPS_DEFINE_HANDLER.
       stateful_handlers: those that also have an XLA_FFI_OPS_DEFINE_STATE.
-      symbols: handlers that are defined otherwise, by XLA's own macros say: FFI target names to
-          symbols, {"my_op_fwd": {"cpu": "MyOp", "cuda": "MyOpCuda"}}. A handler may have one of the
-          two, and may be a dictionary of its stages `instantiate`, `prepare`, `initialize` and
-          `execute`, and of the functions `type_id` and `type_info` of its state. The symbols are
-          exported, and so are the names by which kit.Library finds them. If all are for CUDA, the
-          target is incompatible without the flag //:cuda.
-      cuda: whether it is an error, with the flag //:cuda, if one of the handlers is not for CUDA
-          too. Their libraries have cuda_deps.
+      symbols: handlers that something else defines, such as XLA's own macros: from FFI target
+          names to symbols, `{"my_op_fwd": {"cpu": "MyOp", "cuda": "MyOpCuda"}}`. One platform is
+          enough. In place of a symbol there may be a dictionary of the handler's stages
+          `instantiate`, `prepare`, `initialize` and `execute`, and of the functions `type_id` and
+          `type_info` of its state. The symbols are exported, and so are the names by which
+          kit.Library finds them. If all are for CUDA, the target is incompatible without the flag
+          //:cuda.
+      cuda: whether all of `handlers` and `stateful_handlers` have to be for CUDA, too: with the
+          flag //:cuda it is then an error if one is not. Their libraries have cuda_deps.
       linkopts: more linker options.
       target_compatible_with: more constraints.
       visibility: of `name`.
@@ -232,16 +233,15 @@ _BINDING_COPTS = {
 }
 
 def xla_ffi_python_module(name, srcs, binding, copts = [], deps = [], visibility = None, **kwargs):
-    """A Python extension that hands out handlers: for those who have one; the kit needs none.
+    """A Python extension that hands out handlers, for code that has one. The kit needs none.
 
     It is for the Python that tests run with. Where that has no headers (Debian: python3-dev), it is
     incompatible. Give `name` to the py_library that imports it as `data`, with `imports = ["."]`.
 
-    Makes `<name>.so`, which Python imports as `name`, and the filegroup `name` of it.
-
     Args:
-      name: of the module, as in NB_MODULE or PYBIND11_MODULE.
-      srcs: C++ with one of these macros.
+      name: of the module, as in NB_MODULE or PYBIND11_MODULE. Makes `<name>.so`, which Python
+          imports, and a filegroup of this name.
+      srcs: C++ files; one has that macro.
       binding: "nanobind" or "pybind11".
       copts: more compiler options.
       deps: libraries with handlers and their headers.

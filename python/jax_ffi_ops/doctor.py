@@ -1,38 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tells whether the FFI handlers of this installation work, and if not, why.
 
-  python -m jax_ffi_ops.doctor [LIBRARY.so ...]
+  python -m jax_ffi_ops.doctor [LIBRARY.so | LIBRARY.so:SYMBOL,... ...]
 
-Looks at the shared objects of jax_ffi_ops, or at those named. Exit status 1 if
-something is wrong.
+Looks at the shared objects of jax_ffi_ops, or at those named. It finds handlers
+by the names that the kit gives them, and those that XLA's macros made if the
+object is not stripped; symbols can be named instead. Nothing else is called.
+Exit status 1 if something is wrong.
 """
 
 from collections.abc import Iterator
 import ctypes
+import os
 import pathlib
 import platform
-import re
 import sys
 
 import jax
 import jaxlib
 
+from jax_ffi_ops import inspecting
 from jax_ffi_ops.kit import metadata
+from jax_ffi_ops.kit import symbols
 from jax_ffi_ops.kit.library import Library
-
-_SYMBOL = re.compile(rb"\0([A-Za-z]\w*)_(cpu|cuda)(?=\0)")
-
-
-def _handlers(
-    path: pathlib.Path, library: ctypes.CDLL
-) -> list[tuple[str, str]]:
-  """Returns target and platform of the handlers that a library exports."""
-  found = {
-      (name.decode().removesuffix("_instantiate"), device.decode())
-      for name, device in _SYMBOL.findall(path.read_bytes())
-  }
-  # Any other string may look like the name of one.
-  return sorted(x for x in found if hasattr(library, "_".join(x)))
 
 
 def _problem(target: str, device_kind: str) -> str:
@@ -58,53 +48,85 @@ def _has_device(device_kind: str) -> bool:
     return False
 
 
-def _report(path: pathlib.Path) -> Iterator[tuple[bool, str]]:
+def _load(path: pathlib.Path) -> ctypes.CDLL:
+  if what := inspecting.flaw(path):
+    raise OSError(what)
+  return ctypes.CDLL(str(path))
+
+
+def _report(path: pathlib.Path, names: list[str]) -> Iterator[tuple[bool, str]]:
   """Yields whether it is well, and a line, for a library and its handlers."""
   try:
-    symbols = ctypes.CDLL(str(path))
+    library = _load(path)
   except OSError as error:
     yield False, f"{path} cannot be loaded: {error}"
     return
-  handlers = _handlers(path, symbols)
+  handlers = names or inspecting.handlers(path, library)
+  if missing := [name for name in handlers if not hasattr(library, name)]:
+    yield False, f"{path} does not export {', '.join(missing)}"
+    return
   if not handlers:
+    others = symbols.exported(str(path), library)
+    others = [name for name in others if not name.startswith("_")]
     yield False, (
-        f"{path} has no FFI handler: it exports nothing that is named"
-        " <target>_cpu or <target>_cuda"
+        f"{path} has no FFI handler that can be told: it exports nothing that"
+        " is named <target>_cpu or <target>_cuda or made by XLA's macros"
     )
+    if others:
+      yield False, (
+          f"  It exports {', '.join(others)}. To have those called that are"
+          f" handlers, name them: {path}:{','.join(others[:2])}"
+      )
     return
   yield True, str(path)
-  for target, device in handlers:
-    described = metadata.read_metadata(symbols[f"{target}_{device}"])
-    if described is None:
-      yield False, f"  {target:<36}{device:<5} is no FFI handler"
+  for symbol, described in inspecting.described(path, handlers).items():
+    target, device = inspecting.target_of(symbol)
+    start = f"  {target or symbol:<36}{device:<5}"
+    if isinstance(described, str):
+      yield False, f"{start} {described}"
       continue
     version = "{}.{}".format(*described.api_version)
     graphs = "CUDA graphs" if described.command_buffer_compatible else ""
-    line = f"  {target:<36}{device:<5} API {version}  {graphs:<11}  "
+    line = f"{start} API {version}  {graphs:<11}  "
     if not metadata.is_accepted(described.api_version):
       newest = "{}.{}".format(*metadata.runtime_api())
       yield False, (
           f"{line}refused: compile it with headers of API {newest} or older, or"
           " install a newer jaxlib"
       )
+    elif not target:
+      yield True, f"{line}a handler; `symbols` of kit.Library give it a target"
     elif not _has_device(device):
       yield True, f"{line}no device to try it on"
     else:
-      try:
-        library = Library(path)
-        library.register(target)
-        library.ensure_registered(target)
-        problem = _problem(target, device)
-      except ImportError as error:  # Another library has the target.
-        problem = str(error)
+      problem = _registered(path, target) or _problem(target, device)
       yield not problem, line + (problem or "registered, answers")
+
+
+def _registered(path: pathlib.Path, target: str) -> str:
+  """Registers a target; returns what is wrong, or nothing."""
+  try:
+    library = Library(path)
+    library.register(target)
+    library.ensure_registered(target)
+  except ImportError as error:  # Another library has the target.
+    return str(error)
+  return ""
+
+
+def _split(argument: str) -> tuple[pathlib.Path, list[str]]:
+  """Returns path and symbols; the path may have a colon."""
+  path, colon, names = argument.rpartition(":")
+  if not colon or os.path.exists(argument):
+    path, names = argument, ""
+  # Absolute: without a folder, a library is looked for in those of the system.
+  return pathlib.Path(path).absolute(), names.split(",") if names else []
 
 
 def main() -> int:
   here = pathlib.Path(__file__).parent / "ops"
-  # Absolute: without a folder, a library is looked for in those of the system.
-  named = [pathlib.Path(path).absolute() for path in sys.argv[1:]]
-  paths = named or sorted(here.glob("lib*.so"))
+  named = [_split(argument) for argument in sys.argv[1:]]
+  paths = named or [(path, []) for path in sorted(here.glob("lib*.so"))]
   newest = "{}.{}".format(*metadata.runtime_api())
   oldest = "{}.{}".format(*metadata.OLDEST_API)
   print(
@@ -115,7 +137,7 @@ def main() -> int:
       f"XLA FFI API {newest} (headers in {jax.ffi.include_dir()}); accepted are"
       f" handlers compiled for {oldest} to {newest}"
   )
-  lines = [line for path in paths for line in _report(path)]
+  lines = [line for path in paths for line in _report(*path)]
   if not lines:
     lines = [(False, f"No shared object in {here}: build it with Bazel")]
   for _, line in lines:

@@ -37,8 +37,8 @@ def cuda_library(
     Device code of one file cannot call that of another (-rdc). Of CUDA's headers there are those of
     the runtime, of the compiler and of CCCL (cub, cuda/std, thrust).
 
-    A header that no dependency has is not there in a sandbox; without one (--spawn_strategy=local)
-    it is found, and a change to it is not seen. --per_file_copt is for .cc files alone.
+    A header that no dependency has is not found. Without a sandbox (--spawn_strategy=local) it is
+    found, but then a change to it compiles nothing again. --per_file_copt is for .cc files alone.
 
     Args:
       name: makes the cc_library of this name.
@@ -46,12 +46,12 @@ def cuda_library(
       hdrs: headers for those who depend on it.
       deps: C++ or CUDA libraries; their headers and defines reach the .cu files.
       implementation_deps: the same, but their headers do not reach those who depend on this.
-      copts: options of nvcc (-use_fast_math, -maxrregcount=64, -Xptxas=-v); options that it does
+      copts: options of nvcc (-use_fast_math, -maxrregcount=64, -Xptxas=-v). Options that it does
           not know go to the host compiler (-Wextra, -fno-exceptions). C++17 is the default.
-          -Werror makes all warnings errors, those of nvcc too; -diag-suppress=177 takes one back
-          that it has for device code, -w all. For options to all of them there is
-          --action_env=NVCC_APPEND_FLAGS=-lineinfo; an object with line numbers (-lineinfo, -G) has
-          the times of its sources, too, and is another one in every folder.
+          -Werror makes all warnings errors, nvcc's own too. -diag-suppress=177 turns off the
+          warning of that number for device code, -w turns off all. In all cuda_libraries,
+          --action_env=NVCC_APPEND_FLAGS=-lineinfo sets an option. Line numbers (-lineinfo, -G)
+          bring the times of the sources into the object, so that it differs from build to build.
       host_copts: options of the host compiler.
       ptxasopts: options of ptxas.
       local_defines: macros of these srcs alone.

@@ -13,6 +13,7 @@ import numpy as np
 
 _WIDE = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
 
+# For `dtypes` of `kit.op`: the floating-point dtypes that JAX computes in.
 FLOATING = tuple(map(jnp.dtype, ("float16", "bfloat16", "float32", "float64")))
 
 

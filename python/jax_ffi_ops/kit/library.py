@@ -18,7 +18,7 @@ _PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
 
 
 class Library:
-  """A shared object made by `xla_ffi_extension`.
+  """A shared object of FFI handlers, made by `xla_ffi_extension` or otherwise.
 
   The object needs no Python headers and works with any version of Python. It
   is checked when it is loaded: XLA itself would refuse a handler that was
@@ -34,16 +34,16 @@ class Library:
     """Loads the shared object at `path`.
 
     Args:
-      path: see above.
-      prefix: what the targets of its ops begin with. All libraries of a process
-        share one list of targets.
+      path: of the file.
+      prefix: what the targets of its ops begin with. It keeps them apart from
+        those of other libraries: a process has one list of targets.
       symbols: the names of handlers in an object that the macros did not make.
         {"my_op_fwd": {"cpu": "MyOp", "cuda": "MyOpCuda"}}, or in place of a
         handler {"instantiate": ..., "prepare": ..., "initialize": ...,
         "execute": ..., "type_id": ..., "type_info": ...}.
 
     Raises:
-      ValueError: `symbols` are none.
+      ValueError: `symbols` has a platform, a stage or a symbol that is none.
       ImportError: there is no such file, or it cannot be loaded.
     """
     self.path = os.fspath(path)

@@ -128,7 +128,7 @@ def read_metadata(handler: ctypes._CFuncPtr) -> Metadata | None:
   handler.restype = ctypes.c_void_p
   failed = handler(ctypes.byref(frame))
   version = (metadata.api_version.major, metadata.api_version.minor)
-  if failed and version == (0, 0):
+  if version == (0, 0):
     return None
   # One that makes a state fails as long as the type of that is not registered,
   # but has told the rest by then.

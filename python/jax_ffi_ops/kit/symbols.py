@@ -73,9 +73,10 @@ def exported(path: str, library: ctypes.CDLL) -> list[str]:
   info = _DlInfo()
   found = []
   for name in sorted(string.decode() for string in strings):
-    if not hasattr(library, name):
+    try:  # `hasattr` would also find what Python has, such as __dict__.
+      address = ctypes.cast(library[name], ctypes.c_void_p)
+    except AttributeError:
       continue
-    address = ctypes.cast(library[name], ctypes.c_void_p)
     # A name may be that of a symbol in a library that this one is linked with,
     # or of the kernel's, which is no file.
     known = ctypes.CDLL(None).dladdr(address, ctypes.byref(info))

@@ -69,8 +69,8 @@ def add_rms_norm(
 ) -> tuple[jax.Array, jax.Array]:
   """Adds two arrays and divides the last axis by its root mean square.
 
-  sum = x + residual
-  y = sum / sqrt(mean(sum^2, axis=-1) + eps) * scale
+    sum = x + residual
+    y = sum / sqrt(mean(sum^2, axis=-1) + eps) * scale
 
   The sum is rounded to its dtype, and is what both the next layer and the next
   residual connection start from. Sums over the last axis are kept in float32,

@@ -50,7 +50,7 @@ def layer_norm(
 ) -> jax.Array:
   """Gives the last axis of `x` the mean 0 and the variance 1.
 
-  y = (x - mean(x)) / sqrt(var(x) + eps) * scale + bias
+    y = (x - mean(x)) / sqrt(var(x) + eps) * scale + bias
 
   The mean and the variance are those of the last axis. Sums are kept in
   float32, for float64 in float64, and the result is rounded once. From Ba,

@@ -40,7 +40,7 @@ def rms_norm(
 ) -> jax.Array:
   """Divides the last axis of `x` by its root mean square.
 
-  y = x / sqrt(mean(x^2, axis=-1) + eps) * scale
+    y = x / sqrt(mean(x^2, axis=-1) + eps) * scale
 
   Sums are kept in float32, for float64 in float64, and the result is rounded
   once. From Zhang and Sennrich, "Root Mean Square Layer Normalization"

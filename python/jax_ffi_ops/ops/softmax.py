@@ -40,7 +40,7 @@ _softmax = kit.op(
 def softmax(x: jax.Array, *, axis: int = -1) -> jax.Array:
   """Makes positive numbers of `x` that sum to 1 along an axis.
 
-  y = exp(x - max(x)) / sum(exp(x - max(x)))
+    y = exp(x - max(x)) / sum(exp(x - max(x)))
 
   The maximum and the sum are those of the axis. As in jax.nn.softmax, an axis
   with a NaN or with an infinite maximum is all NaN. Sums are kept in float32,

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/api.md and docs/api_python.md from docstrings.
+
+bazel run //tools:api_docs
+"""
+
+import os
+import pathlib
+
+import python_api
+import starlark_api
+
+_STARLARK = {
+    "xla_ffi_ops/defs.bzl": (
+        "xla_ffi_op",
+        "xla_ffi_library",
+        "xla_ffi_extension",
+        "xla_ffi_kernel",
+        "cuda_library",
+        "xla_ffi_python_module",
+    ),
+    "xla_ffi_ops/deps.bzl": ("xla_ffi_ops_deps", "xla_ffi_ops_repositories"),
+    "xla_ffi_ops/extensions.bzl": ("xla_ffi_ops",),
+    "third_party/pypi/pypi.bzl": ("pypi_install",),
+    "third_party/cuda/toolkit.bzl": ("cuda_toolkit",),
+    "third_party/python/python.bzl": ("local_python",),
+}
+_TARGETS = {
+    "": ("cuda", "cuda_architectures", "cuda_enabled"),
+    "xla_ffi_ops": ("ffi", "kernel", "cuda_kernel", "headers"),
+    "python/jax_ffi_ops": ("jax_ffi_ops",),
+    "python/jax_ffi_ops/kit": ("kit", "testing"),
+    "third_party/pypi": ("update",),
+    "tools": ("sanitize",),
+}
+_PYTHON = ("jax_ffi_ops", "jax_ffi_ops.kit", "jax_ffi_ops.kit.testing")
+
+_WRITTEN = """
+`./bazelw run //tools:api_docs` writes this page from docstrings. A test compares
+the two.\
+"""
+_API = f"""\
+# The API for BUILD files
+
+What a project can load, depend on and set. [api_python.md](api_python.md) is
+the same for Python.
+{_WRITTEN}"""
+_API_PYTHON = f"""\
+# The API for Python
+
+[authoring.md](authoring.md) explains how an op is declared and tested, and
+[api.md](api.md) is the same for BUILD files.
+{_WRITTEN}"""
+
+
+def _table(head, rows):
+  lines = [
+      "| {} |".format(" | ".join(x.replace("|", r"\|") for x in line))
+      for line in [head, *rows]
+  ]
+  lines.insert(1, "|---" * len(head) + "|")
+  return "\n".join(lines)
+
+
+def api(root: pathlib.Path) -> str:
+  """Returns the page for BUILD files, of the repository at `root`."""
+  parts = [_API]
+  for path, names in _STARLARK.items():
+    values = starlark_api.run(root, path)
+    package, _, file = path.rpartition("/")
+    parts.append(f"## @xla_ffi_ops//{package}:{file}")
+    for name in names:
+      kind, text, arguments = starlark_api.describe(values[name])
+      rows = [(f"`{n}`", *rest) for n, rest in arguments.items()]
+      head = ("argument", "default", "meaning")
+      parts += [f"### {name} ({kind})", text, _table(head, rows)]
+  rows = [
+      (f"`@xla_ffi_ops//{package}:{name}`", *found[name])
+      for package, names in _TARGETS.items()
+      for found in [starlark_api.targets(root / package / "BUILD.bazel")]
+      for name in names
+  ]
+  parts += [
+      "## Flags and targets",
+      _table(("target", "default", "meaning"), rows),
+  ]
+  return "\n\n".join(parts) + "\n"
+
+
+def api_python(root: pathlib.Path) -> str:
+  """Returns the page on Python packages."""
+  parts = [_API_PYTHON]
+  for package in _PYTHON:
+    parts += [f"## {package}", python_api.overview(root, package)]
+    names = python_api.exported(root, package)
+    parts += [python_api.describe(*name) for name in names]
+  return "\n\n".join(parts) + "\n"
+
+
+PAGES = {"docs/api.md": api, "docs/api_python.md": api_python}
+
+
+def main():
+  """Writes the pages of the workspace that Bazel runs in."""
+  root = pathlib.Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
+  for page, write in PAGES.items():
+    (root / page).write_text(write(root), "utf-8")
+
+
+if __name__ == "__main__":
+  main()
