@@ -166,7 +166,15 @@ def xla_ffi_extension(
         **common
     )
 
-def xla_ffi_op(name, handlers, deps = [], py_deps = [], visibility = None, **kwargs):
+def xla_ffi_op(
+        name,
+        handlers = [],
+        stateful_handlers = [],
+        deps = [],
+        py_deps = [],
+        imports = [],
+        visibility = None,
+        **kwargs):
     """An op, found by the names of its files: what the macros above make of each.
 
     `name`.py is the declaration, `name`_ffi.cc has the handlers. Those of these that are there are
@@ -178,8 +186,10 @@ def xla_ffi_op(name, handlers, deps = [], py_deps = [], visibility = None, **kwa
     Args:
       name: of the op, of its files and of the py_library.
       handlers: as of xla_ffi_extension.
+      stateful_handlers: as of xla_ffi_extension.
       deps: C++ libraries that the sources include.
       py_deps: what `name`.py imports besides the kit, jax and numpy.
+      imports: as of py_library. With ["."], Python imports `name` wherever the package is.
       visibility: of `name`.
       **kwargs: for all that is made: tags, testonly and so on.
     """
@@ -210,6 +220,7 @@ def xla_ffi_op(name, handlers, deps = [], py_deps = [], visibility = None, **kwa
         name = name + "_ext",
         cuda = bool(cuda),
         handlers = handlers,
+        stateful_handlers = stateful_handlers,
         deps = [name + "_ffi"],
         **private
     )
@@ -217,6 +228,7 @@ def xla_ffi_op(name, handlers, deps = [], py_deps = [], visibility = None, **kwa
         name = name,
         srcs = [name + ".py"],
         data = [name + "_ext"],
+        imports = imports,
         visibility = visibility,
         deps = py_deps + [
             Label("//python/jax_ffi_ops/kit"),
