@@ -46,7 +46,7 @@ def _copy_repository(folder):
   listed = subprocess.run(
       command, cwd=_ROOT, stdout=subprocess.PIPE, check=True, text=True
   ).stdout
-  for name in listed.split("\0")[:-1]:
+  for name in filter(lambda n: (_ROOT / n).is_file(), listed.split("\0")):
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(_ROOT / name, folder / name)
   if (_ROOT / "user.bazelrc").exists():  # It may have a cache.
