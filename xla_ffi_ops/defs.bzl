@@ -171,6 +171,7 @@ def xla_ffi_op(
         handlers = [],
         stateful_handlers = [],
         deps = [],
+        py_srcs = [],
         py_deps = [],
         imports = [],
         visibility = None,
@@ -188,7 +189,8 @@ def xla_ffi_op(
       handlers: as of xla_ffi_extension.
       stateful_handlers: as of xla_ffi_extension.
       deps: C++ libraries that the sources include.
-      py_deps: what `name`.py imports besides the kit, jax and numpy.
+      py_srcs: more Python files.
+      py_deps: what they import besides the kit, jax and numpy.
       imports: as of py_library. With ["."], Python imports `name` wherever the package is.
       visibility: of `name`.
       **kwargs: for all that is made: tags, testonly and so on.
@@ -226,7 +228,7 @@ def xla_ffi_op(
     )
     py_library(
         name = name,
-        srcs = [name + ".py"],
+        srcs = [name + ".py"] + py_srcs,
         data = [name + "_ext"],
         imports = imports,
         visibility = visibility,

@@ -22,6 +22,7 @@ from jax_ffi_ops.kit.testing.frames import Frame
 
 _LOOPS = (1, 1, 1, 2, 2, 3, 5, 8)
 _CORES = (0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 100, 127, 255, 300, 1023)
+_LARGEST = 1 << 18  # Of all dimensions: a definition may have an array of them.
 _HUGE = (2**31, 2**32, 2**40)
 # What a buffer may have of elements: a few, or enough for several threads.
 _FEW, _MANY = 1 << 12, 1 << 16
@@ -36,8 +37,12 @@ def cases(case: Case) -> list[Case]:
 
 def sized(case: Case, rng: random.Random) -> Case:
   """Returns the case with other core dimensions and attributes."""
+  total = 1
   for dim in choices.dims(case):
     size = rng.choice((*_CORES, rng.randrange(400)))
+    if total * size > _LARGEST:
+      size = rng.randrange(3)
+    total *= max(1, size)
     case = choices.resized(case, dim, size)
   attributes = dict(case.attributes)
   for name, attribute in case.op.attributes.items():

@@ -74,18 +74,15 @@ def python_ops(name, ops, cpu_only = [], forward_only = []):
         )
         py_library(
             name = op,
-            srcs = [op + ".py"],
+            srcs = ["__init__.py", op + ".py"],
             data = [op + "_ext"],
             imports = ["../.."],
             deps = [
-                "//python/jax_ffi_ops:names",
                 "//python/jax_ffi_ops/kit",
                 "@xla_ffi_ops_pypi//:jax",
             ],
         )
     py_library(
         name = name,
-        srcs = ["__init__.py"],
-        imports = ["../.."],
         deps = ops,
     )

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Mapping
 import dataclasses
+import itertools
 import re
 from typing import Any, NamedTuple
 
@@ -109,7 +110,16 @@ def _names(target, frame, name):
   if name == first:
     return "|".join(frame.buffers)
   bare = re.sub("^d|_workspace$", "", name)
-  return rf"\w*{bare}\w*|d?{name}"
+  return "|".join([rf"\w*{bare}\w*|d?{name}", *_later(target, frame, name)])
+
+
+def _later(target, frame, name):
+  """Returns what disagrees with a buffer that is the first with a dimension."""
+  axes = target.call.op.axes
+  cores = {n: set(axes[n][0]) for n in frame.buffers if n in axes}
+  earlier = itertools.takewhile(lambda n: n != name, frame.buffers)
+  own = cores.get(name, set()).difference(*(cores.get(n, ()) for n in earlier))
+  return [n for n, core in cores.items() if n != name and core & own]
 
 
 def attribute_types(target: Target, frame: Frame) -> Iterator[Wrong]:

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Has the scaffold write ops, in a copy of the repository and in a project.
+
+They have to be formatted, to build and to pass their tests as they are. What
+this repository's last builds have fetched is not fetched again.
+"""
+
+import filecmp
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+_ROOT = pathlib.Path(__file__).resolve().parent.parent
+_BAZELW = str(_ROOT / "bazelw")
+_REPOSITORIES = ("xla_ffi_ops_headers", "xla_ffi_ops_pypi", "xla_ffi_ops_tools")
+_HERE = {
+    "scaffolded_copy": "(n)->(n)",
+    "scaffolded_diagonal": "(n,n)->(n)",
+    "scaffolded_dot": "(n),(n)->()",
+    "scaffolded_matrix_product": "(m,n),(n,p)->(m,p)",
+    "scaffolded_scalar": "()->()",
+    "scaffolded_two": "(n)->(),(n)",
+}
+_IN_A_PROJECT = {
+    "row_dot": "(n),(n)->()",
+    "turned": "(rows,cols)->(),(cols,rows)",
+}
+_WORKSPACE = """\
+local_repository(
+    name = "xla_ffi_ops",
+    path = "../xla_ffi_ops",
+)
+
+load("@xla_ffi_ops//xla_ffi_ops:deps.bzl", "xla_ffi_ops_deps")
+
+xla_ffi_ops_deps()
+"""
+
+
+def _copy_repository(folder):
+  command = ["git", "ls-files", "-z", "--cached", "--others"]
+  command.append("--exclude-standard")
+  listed = subprocess.run(
+      command, cwd=_ROOT, stdout=subprocess.PIPE, check=True, text=True
+  ).stdout
+  for name in filter(lambda n: (_ROOT / n).is_file(), listed.split("\0")):
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(_ROOT / name, folder / name)
+  if (_ROOT / "user.bazelrc").exists():  # It may have a cache.
+    shutil.copy(_ROOT / "user.bazelrc", folder)
+  # The formatter asks git which files there are.
+  subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+
+
+def _options():
+  """Returns options with which nested builds fetch nothing twice."""
+  base = subprocess.run(
+      [_BAZELW, "info", "output_base"],
+      cwd=_ROOT,
+      stdout=subprocess.PIPE,
+      check=True,
+      text=True,
+  ).stdout.strip()
+  fetched = {
+      name: pathlib.Path(base, "external", name) for name in _REPOSITORIES
+  }
+  return [
+      f"--override_repository={name}={path}"
+      for name, path in fetched.items()
+      if path.is_dir()
+  ]
+
+
+def _run_here(bazel, folder):
+  for name, signature in _HERE.items():
+    bazel(folder, "run", "//tools:new_op", "--", name, "--signature", signature)
+  bazel(folder, "run", "//tools:format", "--", "--check")
+  tests = [f"//tests/ops/{name}:all" for name in _HERE]
+  bazel(folder, "test", *tests, "//tests/fuzz/...", "//benchmarks/...")
+
+
+def _run_in_a_project(bazel, folder):
+  ops = folder / "ops"
+  ops.mkdir(parents=True)
+  (folder / "WORKSPACE").write_text(_WORKSPACE)
+  (folder / ".bazelrc").write_text("common --noenable_bzlmod\n")
+  for name, signature in _IN_A_PROJECT.items():
+    program = "@xla_ffi_ops//tools:new_op"
+    bazel(ops, "run", program, "--", name, "--signature", signature)
+  written = _ROOT / "tools/scaffold/row_dot"
+  names = [path.name for path in written.iterdir()]
+  _, *differ = filecmp.cmpfiles(written, ops / "row_dot", names, shallow=False)
+  if any(differ):
+    sys.exit(f"new_op: not as in {written}: {differ}")
+  bazel(ops, "test", "--test_output=errors", "//ops/...")
+
+
+def main():
+  """Does it all in a temporary folder."""
+  scratch = pathlib.Path(tempfile.mkdtemp(dir=os.environ.get("TMPDIR")))
+  options = _options()
+  workspaces = {}
+
+  def bazel(folder, command, *args):
+    workspace = folder.relative_to(scratch).parts[0]
+    base = f"--output_base={scratch / 'output' / workspace}"
+    workspaces[base] = scratch / workspace
+    line = [_BAZELW, base, command, *options, *args]
+    subprocess.run(line, cwd=folder, check=True)
+
+  try:
+    _copy_repository(scratch / "xla_ffi_ops")
+    _run_here(bazel, scratch / "xla_ffi_ops")
+    _run_in_a_project(bazel, scratch / "my_project")
+  finally:
+    for base, folder in workspaces.items():
+      subprocess.run([_BAZELW, base, "shutdown"], cwd=folder, check=True)
+    subprocess.run(["chmod", "-R", "u+w", scratch], check=True)
+    shutil.rmtree(scratch)
+
+
+if __name__ == "__main__":
+  main()

@@ -1,0 +1,43 @@
+"""The op row_dot, (n),(n)->()."""
+
+import pathlib
+
+import jax
+import jax.numpy as jnp
+
+from jax_ffi_ops import kit
+
+
+def _reference(x0, x1):
+  # Computed in a type that is wide enough, and rounded once.
+  dtype = x0.dtype
+  x0, x1 = (x.astype(kit.accumulator(dtype)) for x in (x0, x1))
+  y = jnp.einsum("n,n->", x0, x1, precision="highest")
+  return y.astype(dtype)
+
+
+_row_dot = kit.op(
+    "row_dot",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("librow_dot_ext.so"),
+    ),
+    signature="(n),(n)->()",
+    reference=_reference,
+    dtypes={"x0": kit.FLOATING, "x1": "x0"},
+)
+
+
+@kit.public(_row_dot)
+def row_dot(x0: jax.Array, x1: jax.Array) -> jax.Array:
+  """Computes, for each index of the leading dimensions:
+
+    y = sum over n of x0[n] * x1[n]
+
+  Args:
+    x0: of shape [..., n].
+    x1: of shape [..., n].
+
+  Returns:
+    y, of shape [...].
+  """
+  return _row_dot(x0, x1)
