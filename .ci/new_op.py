@@ -15,7 +15,6 @@ import tempfile
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _BAZELW = str(_ROOT / "bazelw")
-_REPOSITORIES = ("xla_ffi_ops_headers", "xla_ffi_ops_pypi", "xla_ffi_ops_tools")
 _HERE = {
     "scaffolded_copy": "(n)->(n)",
     "scaffolded_diagonal": "(n,n)->(n)",
@@ -64,14 +63,8 @@ def _options():
       check=True,
       text=True,
   ).stdout.strip()
-  fetched = {
-      name: pathlib.Path(base, "external", name) for name in _REPOSITORIES
-  }
-  return [
-      f"--override_repository={name}={path}"
-      for name, path in fetched.items()
-      if path.is_dir()
-  ]
+  wheels = f"{base}/external/xla_ffi_ops_wheel_store/wheels"
+  return [f"--repo_env=XLA_FFI_OPS_WHEEL_STORE={wheels}"]
 
 
 def _run_here(bazel, folder):
