@@ -31,7 +31,7 @@ _TARGETS = {
     "python/jax_ffi_ops": ("jax_ffi_ops",),
     "python/jax_ffi_ops/kit": ("kit", "testing"),
     "third_party/pypi": ("update",),
-    "tools": ("sanitize",),
+    "tools": ("doctor", "new_op", "sanitize"),
 }
 _PYTHON = ("jax_ffi_ops", "jax_ffi_ops.kit", "jax_ffi_ops.kit.testing")
 

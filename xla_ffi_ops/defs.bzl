@@ -101,7 +101,7 @@ def xla_ffi_extension(
 
     Args:
       name: makes `lib<name>.so` and a filegroup of this name.
-      deps: xla_ffi_library targets, or any cc_library and cuda_library with handlers in it.
+      deps: xla_ffi_library targets, or any cc_library or cuda_library with handlers in it.
       handlers: FFI target names, as given to XLA_FFI_OPS_DEFINE_HANDLER.
       stateful_handlers: those that also have an XLA_FFI_OPS_DEFINE_STATE.
       symbols: handlers that something else defines, such as XLA's own macros: from FFI target
@@ -176,11 +176,11 @@ def xla_ffi_op(
         imports = [],
         visibility = None,
         **kwargs):
-    """An op, found by the names of its files: what the macros above make of each.
+    """An op, found by the names of its files.
 
-    `name`.py is the declaration, `name`_ffi.cc has the handlers. Those of these that are there are
-    in it, too: `name`.h, the formula; `name`.cc, the CPU kernel; `name`.cu, the CUDA kernel. With a
-    CUDA kernel, all handlers have to be for CUDA, too.
+    `name`.py is the declaration, `name`_ffi.cc has the handlers. Three more files belong to the op
+    where they exist: `name`.h, the formula; `name`.cc, the CPU kernel, which cannot include XLA's
+    headers; `name`.cu, the CUDA kernel. With a CUDA kernel, all handlers have to be for CUDA, too.
 
     Makes the py_library `name` and what it loads, `lib<name>_ext.so`.
 

@@ -39,8 +39,9 @@ def xla_ffi_ops_repositories(
     """Declares the repositories of our own, in WORKSPACE files and module extensions alike.
 
     Args:
-      pypi_lock: lock file of `@xla_ffi_ops_pypi`; one of your own must have what our libraries
-          import: jax, jaxlib, numpy (and for our tests absl-py, flatbuffers, pytest).
+      pypi_lock: lock file of `@xla_ffi_ops_pypi`. One of your own must have what our libraries
+          import, jax and numpy; for kit.testing also absl-py; for `//python:python` also
+          flatbuffers and pytest.
       python: Python to find on PATH, or its path; XLA_FFI_OPS_PYTHON in the environment wins.
       interpreter: label of a hermetic toolchain's interpreter; nothing is searched then.
       headers_version: version of the jaxlib whose XLA FFI headers are compiled against.
@@ -74,7 +75,8 @@ def xla_ffi_ops_repositories(
         "xla_ffi_ops_tools": Label("//third_party/pypi:tools.lock"),
     }.items():
         if name not in skip:
-            pypi_install(name = name, lock = lock)
+            requires = ["jax", "jaxlib", "numpy"] if name == "xla_ffi_ops_pypi" else []
+            pypi_install(name = name, lock = lock, requires = requires)
 
 def xla_ffi_ops_deps(register_python_toolchain = True, **kwargs):
     """Declares all that a WORKSPACE needs for xla_ffi_ops; nothing is fetched before its use.

@@ -33,7 +33,7 @@ xla_ffi_ops = module_extension(
     implementation = _xla_ffi_ops_impl,
     tag_classes = {"choose": tag_class(
         attrs = _CHOICES,
-        doc = "What the root module wants otherwise; those of other modules say nothing.",
+        doc = "What the root module chooses; that of other modules is ignored.",
     )},
     doc = "Makes the repositories that `xla_ffi_ops_deps` makes in a WORKSPACE.",
 )

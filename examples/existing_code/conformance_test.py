@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The op under every transformation, and direct calls of its handlers."""
+"""The op under every transformation."""
 
 from absl.testing import absltest
 import steps

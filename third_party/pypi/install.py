@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unpacks a lock's wheels into the working directory and writes its BUILD file.
 
-  install.py LOCK STORE CHECK PYTHON
+  install.py LOCK STORE CHECK PYTHON PACKAGE ...
 
 Run by pypi.bzl with an interpreter that has pip. What is written depends on the
 lock and the interpreter alone: no times, no paths of this machine. STORE is the
-folder of `store.py`; CHECK and PYTHON are labels for the BUILD file.
+folder of `store.py`; CHECK and PYTHON are labels for the BUILD file. The
+lock must have each PACKAGE.
 """
 
 import json
@@ -123,8 +124,13 @@ def _fill(wheels, shelf, pool):
 
 def main():
   """Installs the lock named on the command line."""
-  lock, folder, check, python = sys.argv[1:]
+  lock, folder, check, python, *required = sys.argv[1:]
   lines, options = lock_file.read(pathlib.Path(lock).read_text("utf-8"))
+  if lacks := set(required) - {line.name for line in lines}:
+    sys.exit(
+        f"{lock} has no {', '.join(sorted(lacks))}: add it to the .in file, and"
+        " lock again."
+    )
   shelf = store.Store(folder, __file__, build_file.__file__, store.__file__)
   with shelf.in_use():
     missing = [line for line in lines if not shelf.path(line.text).exists()]

@@ -19,7 +19,7 @@ def _pypi_install_impl(rctx):
         store or rctx.path(rctx.attr._store).dirname.get_child("wheels"),
         str(Label(":python_check.bzl")),
         str(rctx.attr.interpreter or rctx.attr.python),
-    ], "Installing {} for Python {}".format(rctx.attr.lock, python.version))
+    ] + rctx.attr.requires, "Installing {} for Python {}".format(rctx.attr.lock, python.version))
     rctx.delete("_pip")
 
 wheel_store = repository_rule(
@@ -35,6 +35,7 @@ pypi_install = repository_rule(
             allow_single_file = True,
             doc = "Requirements with exact versions, hashes and environment markers.",
         ),
+        "requires": attr.string_list(doc = "Packages that the lock must have."),
         "_program": attr.label_list(default = [
             "//third_party/pypi:install.py",
             "//third_party/pypi:build_file.py",

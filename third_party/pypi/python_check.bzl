@@ -28,7 +28,7 @@ def _python_check_impl(ctx):
             ),
             "Put register_toolchains(\"@xla_ffi_ops//third_party/python:all\") into your " +
             "MODULE.bazel or WORKSPACE, before other Pythons; or have the packages installed for " +
-            "the interpreter that programs run with (choose(interpreter = ...)).",
+            "the interpreter that programs run with: `interpreter` of choose() or xla_ffi_ops_deps().",
         ]))
     return []
 

@@ -72,6 +72,8 @@ def main():
       command += _left_out(other)
     if subprocess.run(command, cwd=wanted.parent, check=False).returncode:
       sys.exit(f"uv could not lock {wanted.name}.")
+  if any(each.endswith(".in") for each in sys.argv[2:]):
+    print("If it is new, name it: pypi_lock of choose() or xla_ffi_ops_deps().")
 
 
 if __name__ == "__main__":

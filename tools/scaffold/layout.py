@@ -127,7 +127,7 @@ def inside(op: Op, root: pathlib.Path) -> Layout:
 def _edit(op, header, module, test):
   formulas = " and ".join(y.upper() for y in op.results)
   return {
-      header: f"the formula in C++: {formulas}",
-      module: "the reference in jax.numpy: _reference",
+      header: f"the formula in C++: {formulas}, and the comment on it",
+      module: "the reference in jax.numpy: _reference, and the docstring",
       test: "the definition in NumPy, to test both: _definition",
   }

@@ -179,7 +179,7 @@ class HandlerTest(Base):
     begin = rf"INVALID_ARGUMENT: \w*{name}\w*: "
     if not re.match(begin, message):
       self.fail(
-          f"{target.name} with {wrong.label} has to say 'INVALID_ARGUMENT:"
+          f"A call of {target.name}, {wrong.label}, has to say 'INVALID_ARGUMENT:"
           f" {target.call.op.name}: ...', but says {message!r}"
       )
     if not allowed and not re.match(rf"{begin}.*({wrong.message})", message):
