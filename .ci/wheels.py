@@ -12,6 +12,7 @@ it always does.
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -52,13 +53,13 @@ def _must(*command, **options):
   return done.stdout
 
 
-def _build():
-  """Returns the path of the wheel."""
+def _build(folder):
+  """Returns the path of a copy of the wheel: a later build removes the file."""
   bazel = _ROOT / "bazelw"
   _must(bazel, "build", "//python:wheel", cwd=_ROOT)
   quiet = ("--ui_event_filters=-info", "--noshow_progress", "--output=files")
   printed = _must(bazel, "cquery", *quiet, "//python:wheel", cwd=_ROOT)
-  return _ROOT / printed.split()[-1]
+  return pathlib.Path(shutil.copy(_ROOT / printed.split()[-1], folder))
 
 
 def _find(version):
@@ -156,10 +157,10 @@ def _try(python, folder):
 
 
 def main() -> None:
-  wheel = _build()
   results = {}
   with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
+    wheel = _build(folder)
     tools = folder / "tools"
     lock = _ROOT / "third_party/pypi/wheels.lock"
     _venv(tools, sys.executable, "--require-hashes", "-r", lock)
