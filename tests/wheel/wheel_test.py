@@ -107,7 +107,7 @@ class WheelTest(absltest.TestCase):
   def test_objects_are_stripped(self):
     for op in _OPS:
       content = self.wheel.read(f"jax_ffi_ops/ops/lib{op}_ext.so")
-      self.assertNotIn(b"\0.symtab\0", content)
+      self.assertFalse(b"\0.symtab\0" in content, op)
 
 
 if __name__ == "__main__":
