@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jax_ffi_ops import kit as kit
 
-if TYPE_CHECKING:  # What type checkers see; see __getattr__ for the rest.
+if TYPE_CHECKING:
   from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm
   from jax_ffi_ops.ops.layer_norm import layer_norm as layer_norm
   from jax_ffi_ops.ops.rms_norm import rms_norm as rms_norm
@@ -25,7 +25,7 @@ def load() -> None:
   handlers of the program, and may use no op by name.
   """
   for name in _ops():
-    __getattr__(name)
+    _load(name)
 
 
 def _ops() -> list[str]:
@@ -33,13 +33,17 @@ def _ops() -> list[str]:
   return sorted(file.stem for file in files)
 
 
-def __getattr__(name: str):
+def _load(name):
   # Submodules are asked for here, too, before they are imported.
   if name.startswith("_") or name not in _ops():
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
   op = getattr(importlib.import_module(f"jax_ffi_ops.ops.{name}"), name)
   globals()[name] = op
   return op
+
+
+if not TYPE_CHECKING:  # A type checker is to know that other names are wrong.
+  __getattr__ = _load
 
 
 def __dir__() -> list[str]:

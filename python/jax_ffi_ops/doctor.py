@@ -15,6 +15,7 @@ import os
 import pathlib
 import platform
 import sys
+import sysconfig
 
 import jax
 import jaxlib
@@ -23,6 +24,10 @@ from jax_ffi_ops import inspecting
 from jax_ffi_ops.kit import metadata
 from jax_ffi_ops.kit import symbols
 from jax_ffi_ops.kit.library import Library
+
+_THREADS = ""
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+  _THREADS = " (free-threaded, which is not supported: nothing was tried on it)"
 
 
 def _problem(target: str, device_kind: str) -> str:
@@ -131,7 +136,7 @@ def main() -> int:
   oldest = "{}.{}".format(*metadata.OLDEST_API)
   print(
       f"jax {jax.__version__}, jaxlib {jaxlib.__version__}, Python"
-      f" {platform.python_version()}"
+      f" {platform.python_version()}{_THREADS}"
   )
   print(
       f"XLA FFI API {newest} (headers in {jax.ffi.include_dir()}); accepted are"

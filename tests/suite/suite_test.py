@@ -2,6 +2,9 @@
 """The conformance suite itself: how it is used, and how much it tolerates."""
 
 import collections
+import os
+import pathlib
+import sys
 import unittest
 
 from absl.testing import absltest
@@ -47,6 +50,28 @@ class SuiteTest(parameterized.TestCase):
     )
     enough = f"import jax; jax.config.update('jax_num_cpu_devices', 8); {late}"
     self.assertEqual(python_process.run("-c", enough).returncode, 0)
+
+  def test_module_of_a_package(self):
+    """Other processes find the case where modules import each other."""
+    folder = pathlib.Path(self.create_tempdir())
+    package = folder / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "my_op.py").write_text("from ops import matvec\n")
+    (package / "my_test.py").write_text(
+        "from jax_ffi_ops.kit import testing\n"
+        "from . import my_op\n"
+        "class Test(testing.DeterminismTest):\n"
+        "  case = testing.Case(\n"
+        "      my_op.matvec, [testing.Operand((4, 8)), testing.Operand((8,))]\n"
+        "  )\n"
+    )
+    done = python_process.run(
+        *("-m", "unittest", "-k", "number_of_threads", "package.my_test"),
+        PYTHONPATH=os.pathsep.join([str(folder), *sys.path]),
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("Ran 1 test", done.stderr)
 
   def test_class_without_a_case(self):
     class Test(testing.ValuesTest):

@@ -6,7 +6,7 @@ import functools
 import numbers
 import operator
 import sys
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,7 @@ from jax_ffi_ops.kit.declaration import Declaration
 from jax_ffi_ops.kit.forward_primitive import ForwardPrimitive
 
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Op:
@@ -144,7 +145,7 @@ def _axis(op, axis):
   return operator.index(axis)
 
 
-def public(*ops: Op) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def public(*ops: Op) -> Callable[[_Function], _Function]:
   """Says of a function that users call which ops it is made of.
 
     @kit.public(_rms_norm)

@@ -23,8 +23,10 @@ _THREADS = (1, 7)
 # The threads of XLA's pool are named after Eigen, which they come from.
 _CHILD = """
 import importlib.util, pathlib, sys
-path, name = sys.argv[1:]
-spec = importlib.util.spec_from_file_location("test_of_parent", path)
+path, module, name = sys.argv[1:]
+if module == "__main__":  # That is this program; others may be of a package.
+  module = "test_of_parent"
+spec = importlib.util.spec_from_file_location(module, path)
 module = importlib.util.module_from_spec(spec)
 sys.modules[spec.name] = module
 spec.loader.exec_module(module)
@@ -93,14 +95,15 @@ class DeterminismTest(Base):
         self.fail_row(f"{threads} threads of XLA", "results differ")
 
   def _digest_of_child(self, threads):
-    path = sys.modules[type(self).__module__].__file__
+    module, name = type(self).__module__, type(self).__name__
+    path = sys.modules[module].__file__
     env = os.environ | {
         "JAX_PLATFORMS": "cpu",
         "NPROC": str(threads),
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     done = subprocess.run(
-        [sys.executable, "-c", _CHILD, path, type(self).__name__],
+        [sys.executable, "-c", _CHILD, path, module, name],
         env=env,
         capture_output=True,
         text=True,

@@ -2,7 +2,6 @@
 """Direct calls of an op's FFI targets, as data: to be changed in one place."""
 
 from collections.abc import Mapping
-import ctypes
 import dataclasses
 import functools
 import math
@@ -74,7 +73,8 @@ class Frame:
     """Does the same on the CPU without XLA, which would compile the call."""
     if jax.default_backend() != "cpu":
       return self.run(arrays)
-    handler = ctypes.CDLL(library.path)[self.target + "_cpu"]
+    # pylint: disable-next=protected-access
+    handler = library._stages(self.target, "cpu")["execute"]
     results = [_roomy(b) for b in self.results.values()]
     operands = [_roomy(b) for b in self.operands.values()]
     for x, values in zip(operands, self._arrays(arrays)):

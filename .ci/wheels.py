@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the wheel, and tries it where there is neither Bazel nor this tree.
+
+  wheels.py [PYTHON:JAX ...]
+
+auditwheel and twine look at it. Then, for each pair, a clean venv gets it with
+that jax, and runs the doctor, the tests of an op, and those of an op that g++
+alone has built. A type checker reads an example. pip takes packages from where
+it always does.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+_ROOT = pathlib.Path(__file__).resolve().parent.parent
+_TESTS = _ROOT / "tests/wheel"
+_PAIRS = (
+    *("3.11:0.9.2", "3.11:0.10.2"),
+    *("3.12:0.10.2", "3.12:0.11.2", "3.12:0.12.0.1"),
+    "3.13:0.12.0.1",
+)
+_RESOLVED = "3.14"  # Only whether pip finds all that the wheel requires.
+_TAG = "manylinux_2_34_x86_64"
+_ENVIRONMENT = {k: v for k, v in os.environ.items() if k[:6] != "PYTHON"} | {
+    "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+    "PYTHONNOUSERSITE": "1",
+}
+
+
+def _run(*command, **options):
+  """Runs a command; returns what it prints."""
+  print("$", *command, flush=True)
+  done = subprocess.run(
+      list(map(str, command)),
+      env=_ENVIRONMENT,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.STDOUT,
+      text=True,
+      **options,
+  )
+  print("\n".join(done.stdout.splitlines()[-40:]), flush=True)
+  return done
+
+
+def _must(*command, **options):
+  if (done := _run(*command, **options)).returncode:
+    sys.exit(f"wheels: this failed: {' '.join(map(str, command))}")
+  return done.stdout
+
+
+def _build(folder):
+  """Returns the path of a copy of the wheel: a later build removes the file."""
+  bazel = _ROOT / "bazelw"
+  _must(bazel, "build", "//python:wheel", cwd=_ROOT)
+  quiet = ("--ui_event_filters=-info", "--noshow_progress", "--output=files")
+  printed = _must(bazel, "cquery", *quiet, "//python:wheel", cwd=_ROOT)
+  return pathlib.Path(shutil.copy(_ROOT / printed.split()[-1], folder))
+
+
+def _find(version):
+  """Returns the path of a Python, or None."""
+  pyenv = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
+  installed = pathlib.Path(pyenv, "versions").glob(f"{version}.*/bin/python3")
+  for python in (f"python{version}", *installed):
+    try:
+      return subprocess.check_output(
+          [python, "-c", "import sys; print(sys.executable)"],
+          stderr=subprocess.DEVNULL,
+          text=True,
+      ).strip()
+    except (OSError, subprocess.CalledProcessError):
+      pass  # A name of pyenv is there for versions that are not.
+  return None
+
+
+def _venv(folder, python, *packages):
+  """Returns the Python of a new venv that has these packages."""
+  _must(python, "-m", "venv", folder)
+  own = folder / "bin/python"
+  _must(own, "-m", "pip", "install", "--quiet", *packages)
+  return own
+
+
+def _copy(folder, *files):
+  folder.mkdir()
+  for file in files:
+    (folder / file.name).write_bytes(file.read_bytes())
+
+
+def _check_file(wheel, bin_):
+  """auditwheel finds no newer symbol than the tag says, twine no flaw."""
+  shown = " ".join(_must(bin_ / "auditwheel", "show", wheel).split())
+  if f'consistent with the following platform tag: "{_TAG}"' not in shown:
+    sys.exit(f"wheels: {wheel.name} is not for {_TAG}")
+  _must(bin_ / "twine", "check", "--strict", wheel)
+
+
+def _check_types(python, bin_, folder):
+  """The checker takes what is right, and finds what is wrong."""
+  _copy(folder, *_TESTS.glob("*.py"))
+  mypy = (bin_ / "mypy", "--python-executable", python, "--check-untyped-defs")
+  _must(*mypy, "typed.py", cwd=folder)
+  file = "wrongly_typed.py"
+  lines = (folder / file).read_text("utf-8").splitlines()
+  expected = [
+      (str(number), line.rpartition("  # ")[2])
+      for number, line in enumerate(lines, 1)
+      if "  # " in line
+  ]
+  told = _run(*mypy, file, cwd=folder).stdout
+  found = re.findall(rf"(?m)^{file}:(\d+): error: .*\[([\w-]+)\]$", told)
+  if found != expected:
+    sys.exit(f"wheels: mypy finds {found} and not {expected}")
+
+
+def _resolve(python, wheel, folder):
+  """pip finds all that the wheel requires on a Python that is not here."""
+  platforms = [f"--platform=manylinux_2_{n}_x86_64" for n in range(17, 35)]
+  _must(
+      *(python, "-m", "pip", "install", "--dry-run", "--quiet"),
+      *("--only-binary=:all:", f"--python-version={_RESOLVED}"),
+      *platforms,
+      *("--target", folder, f"{wheel}[testing]"),
+  )
+
+
+def _try(python, folder):
+  """Returns what fails with a Python that has the wheel."""
+  _copy(
+      folder,
+      *_TESTS.glob("softcap*"),
+      _ROOT / "tests/ops/rms_norm/rms_norm_test.py",
+  )
+  headers = _must(
+      python, "-c", "import jax; print(jax.ffi.include_dir())"
+  ).strip()
+  gxx = ("g++", "-std=c++17", "-O2", "-fPIC", "-shared", "-isystem", headers)
+  library = "libsoftcap.so"
+  _must(*gxx, "softcap.cc", "-o", library, cwd=folder)
+  doctor = ("-m", "jax_ffi_ops.doctor")
+  commands = (
+      doctor,
+      (*doctor, f"{library}:SoftcapHandler"),
+      ("-m", "pytest", "-q", "rms_norm_test.py"),
+      ("-m", "pytest", "-q", "softcap_test.py"),
+  )
+  return [
+      " ".join(command)
+      for command in commands
+      if _run(python, *command, cwd=folder).returncode
+  ]
+
+
+def main() -> None:
+  results = {}
+  with tempfile.TemporaryDirectory() as temporary:
+    folder = pathlib.Path(temporary)
+    wheel = _build(folder)
+    tools = folder / "tools"
+    lock = _ROOT / "third_party/pypi/wheels.lock"
+    _venv(tools, sys.executable, "--require-hashes", "-r", lock)
+    _check_file(wheel, tools / "bin")
+    python = None
+    for pair in sys.argv[1:] or _PAIRS:
+      version, _, jax = pair.partition(":")
+      if (found := _find(version)) is None:
+        results[pair] = f"no Python {version} on this machine: not tested"
+        continue
+      venv = folder / pair.replace(":", "_")
+      versions = (f"jax=={jax}", f"jaxlib=={jax}")
+      python = _venv(venv, found, f"{wheel}[testing]", *versions, "pytest")
+      failed = _try(python, folder / f"{venv.name}_tests")
+      results[pair] = f"FAILED: {', '.join(failed)}" if failed else "passed"
+    if python:
+      _check_types(python, tools / "bin", folder / "types")
+      _resolve(python, wheel, folder / "target")
+      results[_RESOLVED] = "resolved"
+  for what, result in results.items():
+    print(f"{what}: {result}")
+  sys.exit(any(r.startswith("FAILED") for r in results.values()))
+
+
+if __name__ == "__main__":
+  main()
