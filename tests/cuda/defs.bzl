@@ -8,7 +8,7 @@ _DISASSEMBLER = {
     "NVDISASM": "@xla_ffi_ops_cuda//:nvdisasm",
 }
 
-def cuda_test(name, src = None, libraries = {}, env = {}, deps = [], disassembles = False):
+def cuda_test(name, src = None, libraries = {}, env = {}, deps = [], disassembles = False, tags = []):
     """A py_test of what --config=cuda builds; it needs no GPU.
 
     Args:
@@ -18,6 +18,7 @@ def cuda_test(name, src = None, libraries = {}, env = {}, deps = [], disassemble
       env: more environment variables.
       deps: Python libraries, beside the kit, jax and absl.
       disassembles: whether it has the toolkit's disassembler, for sass.py.
+      tags: more tags.
     """
     files = libraries | (_DISASSEMBLER if disassembles else {})
     py_test(
@@ -30,7 +31,7 @@ def cuda_test(name, src = None, libraries = {}, env = {}, deps = [], disassemble
             "ARCHITECTURES": "$(CUDA_ARCHITECTURES)",
         } | env,
         legacy_create_init = False,
-        tags = ["cuda"],
+        tags = tags + ["cuda"],
         target_compatible_with = select({
             "//:cuda_enabled": [],
             "//conditions:default": ["//:needs_flag_cuda"],
