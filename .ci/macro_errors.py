@@ -14,46 +14,47 @@ load("@ffi//xla_ffi_ops:deps.bzl", "xla_ffi_ops_deps")
 xla_ffi_ops_deps()
 """
 _BUILD = """\
-load("@ffi//xla_ffi_ops:defs.bzl", "cuda_library", "xla_ffi_extension")
-load("@ffi//xla_ffi_ops:defs.bzl", "xla_ffi_op", "xla_ffi_python_module")
+load("@ffi//xla_ffi_ops:defs.bzl", "xla_ffi_extension", "xla_ffi_op")
+load("@ffi//xla_ffi_ops:defs.bzl", "xla_ffi_python_module")
 {}
 """
-_EXTENSION = 'xla_ffi_extension(name = "e", deps = [], {})'
-# What is written, and what the error says.
+_EXTENSION = 'xla_ffi_extension(name = "NAME", deps = [], {})'
+# What is written, and what the error says. Each NAME is another one, so that no
+# error stands for two.
 _MISTAKES = {
     _EXTENSION.format(""): (
-        "e: handlers, stateful_handlers or symbols must name one"
+        "NAME: handlers, stateful_handlers or symbols must name one"
     ),
     _EXTENSION.format("handlers = []"): (
-        "e: handlers, stateful_handlers or symbols must name one"
+        "NAME: handlers, stateful_handlers or symbols must name one"
     ),
     _EXTENSION.format('handlers = select({"//conditions:default": ["a"]})'): (
-        "e: handlers must be known when BUILD files are read: no select()"
+        "NAME: handlers must be known when BUILD files are read: no select()"
     ),
     _EXTENSION.format('handlers = ["my/op"]'): (
-        'e: handlers has "my/op", which is no symbol of C; name the symbol by'
+        'NAME: handlers has "my/op", which is no symbol of C; name the symbol by'
     ),
     _EXTENSION.format('stateful_handlers = ["1st"]'): (
-        'e: stateful_handlers has "1st", which is no symbol of C'
+        'NAME: stateful_handlers has "1st", which is no symbol of C'
     ),
     _EXTENSION.format('symbols = {"a": "A"}'): (
-        'e: symbols of a must map cpu, cuda or both, got "A"'
+        'NAME: symbols of a must map cpu, cuda or both, got "A"'
     ),
     _EXTENSION.format('symbols = {"a": {"gpu": "A"}}'): (
-        'e: symbols of a must map cpu, cuda or both, got {"gpu": "A"}'
+        'NAME: symbols of a must map cpu, cuda or both, got {"gpu": "A"}'
     ),
     _EXTENSION.format('symbols = {"a": {"cpu": {"prepare": "A"}}}'): (
-        "e: symbols of a for cpu must be a symbol, or map execute and others of"
+        "NAME: symbols of a for cpu must be a symbol, or map execute and others of"
     ),
     _EXTENSION.format(
         'symbols = {"a": {"cpu": {"execute": "A", "type_id": "I"},'
         ' "cuda": {"execute": "B", "type_id": "J"}}}'
-    ): "e: a_state_type_id is I and J: platforms share it",
-    'xla_ffi_python_module(name = "m", srcs = [], binding = "swig")': (
-        'm: binding must be nanobind or pybind11, got "swig"'
+    ): "NAME: a_state_type_id is I and J: platforms share it",
+    'xla_ffi_python_module(name = "NAME", srcs = [], binding = "swig")': (
+        'NAME: binding must be nanobind or pybind11, got "swig"'
     ),
-    'xla_ffi_op(name = "op", handlers = [])': (
-        "op_ext: handlers, stateful_handlers or symbols must name one"
+    'xla_ffi_op(name = "NAME", handlers = [])': (
+        "NAME_ext: handlers, stateful_handlers or symbols must name one"
     ),
 }
 
@@ -66,7 +67,8 @@ def _errors(folder: pathlib.Path) -> str:
   for number, mistake in enumerate(_MISTAKES):
     package = workspace / f"p{number}"
     package.mkdir()
-    (package / "BUILD.bazel").write_text(_BUILD.format(mistake), "utf-8")
+    text = _BUILD.format(mistake.replace("NAME", package.name))
+    (package / "BUILD.bazel").write_text(text, "utf-8")
   bazel = [_ROOT / "bazelw", f"--output_base={folder / 'out'}"]
   query = ["query", "--noenable_bzlmod", "--keep_going", "//..."]
   try:
@@ -90,7 +92,11 @@ def main():
   finally:
     subprocess.run(["chmod", "-R", "u+w", folder], check=True)
     shutil.rmtree(folder)
-  lost = {m: text for m, text in _MISTAKES.items() if text not in errors}
+  lost = {
+      mistake: text
+      for number, (mistake, text) in enumerate(_MISTAKES.items())
+      if text.replace("NAME", f"p{number}") not in errors
+  }
   for mistake, text in lost.items():
     print(f"{mistake}\ndoes not say: {text}")
   if lost:

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import reproducible
+
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _BAZELW = str(_ROOT / "bazelw")
 _HERE = {
@@ -40,14 +42,7 @@ xla_ffi_ops_deps()
 
 
 def _copy_repository(folder):
-  command = ["git", "ls-files", "-z", "--cached", "--others"]
-  command.append("--exclude-standard")
-  listed = subprocess.run(
-      command, cwd=_ROOT, stdout=subprocess.PIPE, check=True, text=True
-  ).stdout
-  for name in filter(lambda n: (_ROOT / n).is_file(), listed.split("\0")):
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(_ROOT / name, folder / name)
+  reproducible.copy_tree(folder)
   if (_ROOT / "user.bazelrc").exists():  # It may have a cache.
     shutil.copy(_ROOT / "user.bazelrc", folder)
   # The formatter asks git which files there are.

@@ -7,12 +7,12 @@ empty output base and repository cache.
 
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
-_ROOT = pathlib.Path(__file__).resolve().parent.parent
+import reproducible
+
 _PIP = "DO NOT MATCH THE HASHES"
 _BAZEL = "Checksum was"
 _BUILDIFIER = "third_party/buildifier/buildifier.bzl"
@@ -46,10 +46,7 @@ def is_refused(what: str, folder: pathlib.Path) -> bool:
   """Returns whether it is, and says so if it is not."""
   file, prefix, target, message = _DOWNLOADS[what]
   tree = folder / "tree"
-  listed = subprocess.check_output(["git", "ls-files", "-z"], cwd=_ROOT)
-  for name in filter(None, listed.decode().split("\0")):
-    (tree / name).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(_ROOT / name, tree / name)
+  reproducible.copy_tree(tree)
   path = tree / file
   flip = lambda found: f"{prefix}{int(found[1], 16) ^ 1:x}"
   wrong, count = re.subn(

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the sections of a shared object, of 64-bit little-endian ELF."""
+
+from collections.abc import Iterator
+import struct
+
+SYMBOLS = 11  # SHT_DYNSYM
+_DYNAMIC = 6  # SHT_DYNAMIC
+_NEEDED = 1  # DT_NEEDED
+
+
+def sections(data: bytes) -> dict[int, tuple[bytes, bytes, int]]:
+  """Returns content, content of the linked section, and info, by type."""
+  if data[:6] != b"\x7fELF\x02\x01":
+    raise ValueError("not a 64-bit little-endian ELF file")
+  (offset,) = struct.unpack_from("<Q", data, 0x28)
+  size, count = struct.unpack_from("<HH", data, 0x3A)
+  headers = [
+      struct.unpack_from("<IIQQQQII", data, offset + size * i)
+      for i in range(count)
+  ]
+  contents = [data[start : start + n] for *_, start, n, _, _ in headers]
+  return {
+      kind: (content, contents[link] if link < count else b"", info)
+      for (_, kind, *_, link, info), content in zip(headers, contents)
+  }
+
+
+def name(strings: bytes, offset: int) -> str:
+  """Returns a string of a table of strings."""
+  return strings[offset : strings.index(b"\0", offset)].decode()
+
+
+def libraries(found: dict[int, tuple[bytes, bytes, int]]) -> Iterator[str]:
+  """Yields the shared objects that one is linked with, by its sections."""
+  content, strings, _ = found[_DYNAMIC]
+  for tag, value in struct.iter_unpack("<QQ", content):
+    if tag == _NEEDED:
+      yield name(strings, value)
