@@ -242,8 +242,8 @@ def xla_ffi_op(
 
 _BINDING_COPTS = {
     "nanobind": [],
-    # g++ 12 with a sanitizer warns of pybind11's own vectors.
-    "pybind11": ["-Wno-maybe-uninitialized"],
+    # g++ 12 with a sanitizer warns of pybind11's own vectors; clang does not know the warning.
+    "pybind11": ["-Wno-unknown-warning-option", "-Wno-maybe-uninitialized"],
 }
 
 def xla_ffi_python_module(name, srcs, binding, copts = [], deps = [], visibility = None, **kwargs):

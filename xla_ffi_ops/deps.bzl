@@ -4,6 +4,7 @@
 load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 load("//third_party/buildifier:buildifier.bzl", "buildifier")
 load("//third_party/cuda:toolkit.bzl", "cuda_toolkit")
+load("//third_party/debian:debian.bzl", "hermetic_tools")
 load("//third_party/jaxlib:headers.bzl", "jaxlib_headers")
 load("//third_party/pypi:pypi.bzl", "pypi_install", "wheel_store")
 load("//third_party/python:python.bzl", "local_python")
@@ -66,6 +67,7 @@ def xla_ffi_ops_repositories(
         cuda_toolkit(name = "xla_ffi_ops_cuda", path = cuda_path)
     if "xla_ffi_ops_wheel_store" not in skip:
         wheel_store(name = "xla_ffi_ops_wheel_store")
+    hermetic_tools(skip)
     for name, lock in {
         "xla_ffi_ops_bindings": Label("//third_party/pypi:bindings.lock"),
         "xla_ffi_ops_cuda_wheels": Label("//third_party/pypi:cuda.lock"),
@@ -99,5 +101,6 @@ def xla_ffi_ops_deps(register_python_toolchain = True, **kwargs):
                 url = "https://github.com/bazelbuild/" + archive.url,
             )
     xla_ffi_ops_repositories(skip = declared, **kwargs)
+    native.register_toolchains(str(Label("//third_party/debian:gcc")))
     if register_python_toolchain:
         native.register_toolchains("@xla_ffi_ops_python//:all")

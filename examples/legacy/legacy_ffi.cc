@@ -46,8 +46,10 @@ Descriptor Unpack(const char* opaque, size_t length) {
   return descriptor;
 }
 
-inline xla_ffi_ops::Cpu Where(xla_ffi_ops::CpuContext) { return {}; }
-inline xla_ffi_ops::Cuda Where(xla_ffi_ops::Cuda device) { return device; }
+[[maybe_unused]] xla_ffi_ops::Cpu Where(xla_ffi_ops::CpuContext) { return {}; }
+[[maybe_unused]] xla_ffi_ops::Cuda Where(xla_ffi_ops::Cuda device) {
+  return device;
+}
 
 using Vector = ffi::BufferR1<ffi::F32>;
 

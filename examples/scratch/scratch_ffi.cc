@@ -23,8 +23,10 @@ void SmoothTwice(Where where, const Vector& x, float* temporary, float* y) {
   Smooth(where, x.dimensions()[0], temporary, y);
 }
 
-inline xla_ffi_ops::Cpu Where(xla_ffi_ops::CpuContext) { return {}; }
-inline xla_ffi_ops::Cuda Where(xla_ffi_ops::Cuda device) { return device; }
+[[maybe_unused]] xla_ffi_ops::Cpu Where(xla_ffi_ops::CpuContext) { return {}; }
+[[maybe_unused]] xla_ffi_ops::Cuda Where(xla_ffi_ops::Cuda device) {
+  return device;
+}
 
 ffi::Error CheckSize(const char* name, const Vector& buffer, const Vector& x) {
   const int64_t size = buffer.dimensions()[0], expected = x.dimensions()[0];

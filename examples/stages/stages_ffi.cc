@@ -37,8 +37,10 @@ struct Ready {
   int32_t device;
 };
 
-inline xla_ffi_ops::Cpu Where(xla_ffi_ops::CpuContext) { return {}; }
-inline xla_ffi_ops::Cuda Where(xla_ffi_ops::Cuda device) { return device; }
+[[maybe_unused]] xla_ffi_ops::Cpu Where(xla_ffi_ops::CpuContext) { return {}; }
+[[maybe_unused]] xla_ffi_ops::Cuda Where(xla_ffi_ops::Cuda device) {
+  return device;
+}
 
 // When a program is compiled. It has attributes: no device, no arrays.
 xla_ffi_ops::StateOr<Plan> Instantiate(float factor) {

@@ -5,17 +5,11 @@
 #   install_from_debian.sh --check    says what speaks against it on this machine, if anything does
 set -euo pipefail
 export LC_ALL=C
+. "$(dirname "${BASH_SOURCE[0]}")/../debian/apt.sh"
 
 die() {
   echo "$*" >&2
   exit 1
-}
-
-# Apt itself knows every form in which a source can be written. Other vendors' archives may end in /debian, too.
-debian_mirror() {
-  local mirrors
-  mirrors=$(apt-get update --print-uris | sed -n "s|^'\(.*/debian\(\.list\)\{0,1\}\)/*/dists/[^/]*/main/binary-.*|\1|p")
-  [[ -n $mirrors ]] && echo "${mirrors%%$'\n'*}"
 }
 
 check() {
@@ -28,29 +22,12 @@ check() {
   debian_mirror >/dev/null 2>&1 || die "there is no Debian mirror among apt's sources"
 }
 
-# An apt of our own: unstable is the only suite with Bazel 7, and with nothing "installed" the whole closure is resolved.
-# The machine's proxies and credentials stay in force; its pins, and its hooks, which write elsewhere, do not.
-configure_apt() {
-  mkdir -p "$work"/{tmp,debs,lists/partial,cache/archives/partial}
-  : >"$work/status"
-  echo "deb [signed-by=$keyring] $(debian_mirror) sid main" >"$work/sources.list"
-  cat >"$work/apt.conf" <<CONF
-#clear APT::Architectures; #clear APT::Update::Pre-Invoke; #clear APT::Update::Post-Invoke; #clear APT::Update::Post-Invoke-Success;
-APT { Architectures { "$(dpkg --print-architecture)"; }; Default-Release ""; Install-Recommends "false"; Sandbox::User "root"; };
-APT::Update::Error-Mode "any";
-Acquire { Languages "none"; Retries "2"; };
-Dir::Etc { SourceList "$work/sources.list"; SourceParts "/dev/null"; Preferences "/dev/null"; PreferencesParts "/dev/null"; };
-Dir::State { Lists "$work/lists"; Status "$work/status"; Extended_States "$work/extended_states"; };
-Dir::Cache "$work/cache";
-CONF
-  export TMPDIR=$work/tmp
-}
-
 # Bazel's client, its server, the server's JVM and their libraries; compilers and interpreters stay the machine's own.
-# Debian's declared dependencies lack libblake3-0.
+# Unstable is the only suite with Bazel 7; its declared dependencies lack libblake3-0.
 unpack_packages() {
   local apt=(apt-get -qq -c "$work/apt.conf") deb
-  "${apt[@]}" update || die "cannot read the package index of $(debian_mirror)"
+  private_apt "$work" "$(dpkg --print-architecture)" sid || die "cannot read the package index of $(debian_mirror)"
+  mkdir "$work/debs"
   "${apt[@]}" --simulate install bazel-bootstrap libblake3-0 patchelf | awk '/^Inst/ {print $2}' |
     grep -E '^(lib|bazel-|openjdk-[0-9]+-jre-headless$|zlib1g$|junit4$|velocity$|patchelf$)' |
     grep -vE '^lib.*(-dev|perl.*|python.*|san[0-9]+)$' >"$work/packages" || die "Debian's packages do not fit together today"
@@ -135,7 +112,6 @@ try_out() {
     die "the installed Bazel does not work"
 }
 
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 : "${1:?usage: install_from_debian.sh PREFIX | --check}"
 check
 [[ $1 != --check ]] || exit 0
@@ -144,7 +120,6 @@ work=$prefix/work
 mkdir -p "${prefix%/*}"
 mkdir "$prefix" || die "PREFIX must be a new folder"
 trap 'rm -rf "$prefix"' EXIT
-configure_apt
 unpack_packages
 relocate
 jvm=$(find "$prefix/usr/lib/jvm" -maxdepth 1 -type d -name 'java-*-openjdk-*')

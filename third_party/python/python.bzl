@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the machine's Python, and hands it to tests and to the rules that install packages."""
 
+load("//third_party/debian:python.bzl", "INTERPRETER", "hermetic_runtime")
+
 _MINIMUM = (3, 11)
 
 # A virtual environment answers with its base, for the environments come and go.
@@ -26,10 +28,10 @@ exports_files(["python.json"])
 
 py_runtime(
     name = "runtime",
-    files = ["venv/pyvenv.cfg"],
-    interpreter = "venv/bin/python3",
+    files = {files},
+    interpreter = "{interpreter}",
     python_version = "PY3",
-    stub_shebang = "{shebang}",
+    stub_shebang = {stub_shebang},
 )
 
 py_runtime_pair(
@@ -39,12 +41,15 @@ py_runtime_pair(
 
 toolchains()
 
+{headers}"""
+
 # Empty where the machine has none (Debian: python3-dev).
+_HEADERS = """\
 cc_library(
     name = "headers",
     hdrs = glob(["include/**/*.h"], allow_empty = True),
     includes = ["include"],
-    target_compatible_with = {compatible},
+    target_compatible_with = {},
 )
 """
 
@@ -115,22 +120,24 @@ def _probe(rctx, program, said):
         ))
     return struct(**found)
 
-def _local_python_impl(rctx):
+def _choose(rctx):
+    """Returns a program, and how it was named."""
     if rctx.attr.interpreter:
-        said = "interpreter = " + str(rctx.attr.interpreter)
-        program = rctx.path(rctx.attr.interpreter)
+        return rctx.path(rctx.attr.interpreter), "interpreter = " + str(rctx.attr.interpreter)
+    name = rctx.os.environ.get("XLA_FFI_OPS_PYTHON") or rctx.attr.python
+    said = "`{}`".format(name)
+    if name == "hermetic":
+        return rctx.path(INTERPRETER), said
+    if "/" in name:
+        program = name if name.startswith("/") and rctx.path(name).exists else None
     else:
-        name = rctx.os.environ.get("XLA_FFI_OPS_PYTHON") or rctx.attr.python
-        said = "`{}`".format(name)
-        if "/" in name:
-            program = name if name.startswith("/") and rctx.path(name).exists else None
-        else:
-            program = rctx.which(name)
-        if not program:
-            fail("There is no Python {}; {}".format(said, _HOW_TO_CHOOSE))
-    found = _probe(rctx, program, said)
-    watch(rctx, found.path)  # An upgrade in place leaves PATH as it was.
+        program = rctx.which(name)
+    if not program:
+        fail("There is no Python {}; {}".format(said, _HOW_TO_CHOOSE))
+    return program, said
 
+def _runtime(rctx, found):
+    """Makes a link to a Python of the machine; returns what hermetic_runtime does."""
     shebang = "#!" + found.path
     if " " in shebang or len(shebang) > _LONGEST_SHEBANG:
         shebang = "#!/usr/bin/env python3"
@@ -139,16 +146,30 @@ def _local_python_impl(rctx):
         home = rctx.path(found.path).dirname,
         version = found.version,
     ), executable = False)
-    rctx.file("python.json", json.encode(found) + "\n", executable = False)
     headers = rctx.path(found.headers)
     has_headers = headers.get_child("Python.h").exists
     if has_headers:
         rctx.symlink(headers, "include")
+    return struct(
+        files = ["venv/pyvenv.cfg"],
+        headers = _HEADERS.format([] if has_headers else ["@platforms//:incompatible"]),
+        interpreter = "venv/bin/python3",
+        stub_shebang = shebang,
+    )
+
+def _local_python_impl(rctx):
+    program, said = _choose(rctx)
+    found = _probe(rctx, program, said)
+    watch(rctx, found.path)  # An upgrade in place leaves PATH as it was.
+    runtime = hermetic_runtime() if said == "`hermetic`" else _runtime(rctx, found)
+    rctx.file("python.json", json.encode(found) + "\n", executable = False)
     exec_tools = rctx.path(_RULES).dirname.get_child("py_exec_tools_toolchain.bzl")
     watch(rctx, exec_tools)
     rctx.file("BUILD.bazel", _BUILD.format(
-        compatible = [] if has_headers else ["@platforms//:incompatible"],
-        shebang = shebang,
+        files = runtime.files,
+        headers = runtime.headers,
+        interpreter = runtime.interpreter,
+        stub_shebang = repr(runtime.stub_shebang),
     ) + (_EXEC_TOOLS_BUILD if exec_tools.exists else ""), executable = False)
     types = {"runtime_pair": "toolchain_type"}
     if exec_tools.exists:
@@ -164,7 +185,8 @@ local_python = repository_rule(
         ),
         "python": attr.string(
             default = "python3",
-            doc = "Name on PATH or path; the environment's XLA_FFI_OPS_PYTHON wins over it.",
+            doc = "Name on PATH, path, or `hermetic`, for the locked one of " +
+                  "//third_party/debian; the environment's XLA_FFI_OPS_PYTHON wins over it.",
         ),
     },
     environ = ["PATH", "PYENV_VERSION", "XLA_FFI_OPS_PYTHON"],

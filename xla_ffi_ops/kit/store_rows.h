@@ -41,7 +41,7 @@ HD Sums StoreFrom(const F& f, const typename F::Row* row, int64_t cols,
       sums.Combine(f.Column(row[i], Load(kSingle, x.line[i], j)...));
     }
     out.data[0][i * cols + j] = values.value[0];
-    if constexpr (out.kSize > 1) out.data[1][i * cols + j] = values.value[1];
+    if constexpr (Out::kSize > 1) out.data[1][i * cols + j] = values.value[1];
     return StoreFrom<m, i + 1>(f, row, cols, j, out, sums, x...);
   }
   return sums;
@@ -67,7 +67,7 @@ HD Sums StorePairFrom(const F& f, const typename F::Row* row, int64_t cols,
       sums.second.Combine(f.Column(row[i], Load(kSecond, x.line[i], j)...));
     }
     StorePair(out.data[0] + i * cols, j, first.value[0], second.value[0]);
-    if constexpr (out.kSize > 1) {
+    if constexpr (Out::kSize > 1) {
       StorePair(out.data[1] + i * cols, j, first.value[1], second.value[1]);
     }
     return StorePairFrom<m, i + 1>(f, row, cols, j, out, sums, x...);

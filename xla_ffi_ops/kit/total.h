@@ -41,7 +41,7 @@ HD S Total(int64_t cols, Statistic statistic, Ahead ahead) {
     fn(Count<0>(), a, old_a);
     if constexpr (n > 1) fn(Count<1>(), b, old_b);
   };
-  const auto clear = [&] INLINED {
+  const auto clear = [&]() INLINED {
     each([](auto i, Acc* lanes, Acc*)
              INLINED { std::fill_n(lanes, kLanes, S::Initial().value[i]); });
   };
