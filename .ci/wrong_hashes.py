@@ -27,6 +27,10 @@ _DOWNLOADS = {
         *("third_party/pypi/cuda.lock", "--hash=sha256:"),
         *("@xla_ffi_ops_cuda_wheels//...", _PIP),
     ),
+    "Debian packages": (
+        *("third_party/debian/python.lock", "\n"),
+        *("@xla_ffi_ops_debian_python//:files", _BAZEL),
+    ),
     "headers": (
         *("third_party/jaxlib/headers.bzl", 'default = "'),
         *("@xla_ffi_ops_headers//:headers", _PIP),

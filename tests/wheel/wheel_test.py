@@ -14,7 +14,7 @@ from absl.testing import absltest
 
 _WHEEL = pathlib.Path(os.environ["WHEEL"])
 _OPS = ("add_rms_norm", "layer_norm", "rms_norm", "softmax")
-_TAG = "py3-none-manylinux_2_34_x86_64"
+_TAG = f"py3-none-manylinux_{os.environ['GLIBC']}_x86_64"
 
 
 class WheelTest(absltest.TestCase):

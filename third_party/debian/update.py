@@ -4,7 +4,8 @@
   bazel run //third_party/debian:update
 
 Takes the packages that the machine's mirror has now. Needs apt, which checks
-the archive's signature. A lock whose packages are still the newest stays.
+the archive's signature. A lock stays if its packages are still the newest, or
+if the mirror no longer has their suite.
 """
 
 import os
@@ -28,38 +29,41 @@ def _names(wanted):
   ]
 
 
+def _packages(wanted, apt_sh, apt):
+  """Returns a line for each package that an .in file names, or None."""
+  names = _names(wanted)
+  suites = sorted({name.partition("/")[2] for name in names})
+  command = ["bash", "-ec", '. "$0"; private_apt "$@"', apt_sh]
+  if subprocess.run([*command, apt, "amd64", *suites], check=False).returncode:
+    return None
+  uris = subprocess.check_output(
+      ["apt-get", "-c", f"{apt}/apt.conf", "download", "--print-uris", *names],
+      text=True,
+  )
+  lines = [
+      f"{sha256} {urllib.parse.unquote(path)}\n"
+      for path, sha256 in sorted(_URI.findall(uris))
+  ]
+  if len(lines) != len(names):
+    raise ValueError(f"{wanted}: {len(names)} packages, but apt has {uris}")
+  return lines
+
+
 def main() -> None:
   folder = pathlib.Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
   folder /= "third_party/debian"
-  files = {wanted: _names(wanted) for wanted in sorted(folder.glob("*.in"))}
-  suites = {
-      name.partition("/")[2] for names in files.values() for name in names
-  }
   # The archive of snapshots has what the mirror has had.
   now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-  with tempfile.TemporaryDirectory() as apt:
-    subprocess.check_call(
-        ["bash", "-ec", '. "$0"; private_apt "$@"', str(folder / "apt.sh")]
-        + [apt, "amd64", *sorted(suites)]
-    )
-    for wanted, names in files.items():
-      uris = subprocess.check_output(
-          ["apt-get", "-c", f"{apt}/apt.conf", "download", "--print-uris"]
-          + names,
-          text=True,
-      )
-      lines = [
-          f"{sha256} {urllib.parse.unquote(path)}\n"
-          for path, sha256 in sorted(_URI.findall(uris))
-      ]
-      if len(lines) != len(names):
-        raise ValueError(f"{wanted}: {len(names)} packages, but apt has {uris}")
-      lock = wanted.with_suffix(".lock")
-      body = "".join(lines)
-      if not lock.exists() or not lock.read_text("utf-8").endswith(
-          f"Z\n{body}"
-      ):
-        lock.write_text(f"{_HEADER}snapshot {now}\n{body}", "utf-8")
+  for wanted in sorted(folder.glob("*.in")):
+    lock = wanted.with_suffix(".lock")
+    with tempfile.TemporaryDirectory() as apt:
+      lines = _packages(wanted, folder / "apt.sh", apt)
+    if lines is None:
+      print(f"{lock.name} stays: the mirror has no suite for it")
+      continue
+    body = "".join(lines)
+    if not lock.exists() or not lock.read_text("utf-8").endswith(f"Z\n{body}"):
+      lock.write_text(f"{_HEADER}snapshot {now}\n{body}", "utf-8")
 
 
 if __name__ == "__main__":
