@@ -4,7 +4,7 @@
   wheels.py [PYTHON:JAX ...]
 
 auditwheel and twine look at it. Then, for each pair, a clean venv gets it with
-that jax, and runs the doctor, the tests of an op, and those of an op that g++
+that jax, and runs the doctor, the tests of an op, and those of ops that g++
 alone has built. A type checker reads an example. pip takes packages from where
 it always does.
 """
@@ -131,24 +131,22 @@ def _resolve(python, wheel, folder):
 
 def _try(python, folder):
   """Returns what fails with a Python that has the wheel."""
+  foreign = sorted(file.stem for file in _TESTS.glob("*.cc"))
   _copy(
       folder,
-      *_TESTS.glob("softcap*"),
+      *(file for op in foreign for file in _TESTS.glob(f"{op}*")),
       _ROOT / "tests/ops/rms_norm/rms_norm_test.py",
   )
   headers = _must(
       python, "-c", "import jax; print(jax.ffi.include_dir())"
   ).strip()
   gxx = ("g++", "-std=c++17", "-O2", "-fPIC", "-shared", "-isystem", headers)
-  library = "libsoftcap.so"
-  _must(*gxx, "softcap.cc", "-o", library, cwd=folder)
+  libraries = [f"lib{op}.so" for op in foreign]
+  for op, library in zip(foreign, libraries):
+    _must(*gxx, f"{op}.cc", "-o", library, cwd=folder)
   doctor = ("-m", "jax_ffi_ops.doctor")
-  commands = (
-      doctor,
-      (*doctor, f"{library}:SoftcapHandler"),
-      ("-m", "pytest", "-q", "rms_norm_test.py"),
-      ("-m", "pytest", "-q", "softcap_test.py"),
-  )
+  tests = [f"{op}_test.py" for op in ("rms_norm", *foreign)]
+  commands = (doctor, (*doctor, *libraries), ("-m", "pytest", "-q", *tests))
   return [
       " ".join(command)
       for command in commands

@@ -24,10 +24,12 @@ _STARLARK = {
     "third_party/pypi/pypi.bzl": ("pypi_install",),
     "third_party/cuda/toolkit.bzl": ("cuda_toolkit",),
     "third_party/python/python.bzl": ("local_python",),
+    "tools/wheel/wheel.bzl": ("wheel",),
 }
 _TARGETS = {
     "": ("cuda", "cuda_architectures", "cuda_enabled"),
     "xla_ffi_ops": ("ffi", "kernel", "cuda_kernel", "headers"),
+    "python": ("wheel",),
     "python/jax_ffi_ops": ("jax_ffi_ops",),
     "python/jax_ffi_ops/kit": ("kit", "testing"),
     "third_party/pypi": ("update",),

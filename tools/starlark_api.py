@@ -14,7 +14,10 @@ from unittest import mock
 import docstrings
 
 _REQUIRED = "required"
-_EMPTY = {"bool": False, "int": 0, "label_list": [], "string": ""}
+_EMPTY = {
+    **{"bool": False, "int": 0, "string": ""},
+    **{"label_list": [], "string_list": [], "string_list_dict": {}},
+}
 
 
 def _literal(value):
@@ -57,8 +60,8 @@ class Table(NamedTuple):
 def _rule(kind):
   def rule(*_, doc="", attrs=None, tag_classes=None, **__):
     public = {n: a for n, a in (attrs or {}).items() if n[0] != "_"}
-    if kind == "repository rule":
-      public = {"name": (_REQUIRED, "Name of the repository.")} | public
+    if named := {"rule": "target", "repository rule": "repository"}.get(kind):
+      public = {"name": (_REQUIRED, f"Name of the {named}.")} | public
     text = inspect.cleandoc(doc)
     for name, tag in (tag_classes or {}).items():
       text += f"\n\nThe arguments are those of its tag `{name}`. {tag.text}"

@@ -20,6 +20,7 @@ import sysconfig
 import jax
 import jaxlib
 
+from jax_ffi_ops import cuda_versions
 from jax_ffi_ops import inspecting
 from jax_ffi_ops.kit import metadata
 from jax_ffi_ops.kit import symbols
@@ -84,6 +85,7 @@ def _report(path: pathlib.Path, names: list[str]) -> Iterator[tuple[bool, str]]:
       )
     return
   yield True, str(path)
+  yield from _toolkit(path)
   for symbol, described in inspecting.described(path, handlers).items():
     target, device = inspecting.target_of(symbol)
     start = f"  {target or symbol:<36}{device:<5}"
@@ -106,6 +108,29 @@ def _report(path: pathlib.Path, names: list[str]) -> Iterator[tuple[bool, str]]:
     else:
       problem = _registered(path, target) or _problem(target, device)
       yield not problem, line + (problem or "registered, answers")
+
+
+def _toolkit(path: pathlib.Path) -> Iterator[tuple[bool, str]]:
+  """Yields whether the driver runs what the object has for CUDA."""
+  if found := cuda_versions.toolkit(path.read_bytes()):
+    version, cuda = found
+    lack = cuda_versions.lack(cuda_versions.driver(), cuda)
+    # Without a plugin nothing runs on a GPU.
+    well = not lack or not cuda_versions.plugins()
+    yield well, f"  linked with CUDA {version}" + (lack and f": {lack}")
+
+
+def _gpu() -> Iterator[tuple[bool, str]]:
+  """Yields whether the driver is new enough for jax itself."""
+  plugins = cuda_versions.plugins()
+  driver = cuda_versions.driver()
+  if driver or plugins:
+    known = "for CUDA {}.{}".format(*driver) if driver else "none"
+    names = ", ".join(plugins) or "none"
+    yield True, f"CUDA driver: {known}; plugin of jax: {names}"
+  for name, cuda in plugins.items():
+    if lack := cuda_versions.lack(driver, cuda):
+      yield False, f"  {name}: {lack}"
 
 
 def _registered(path: pathlib.Path, target: str) -> str:
@@ -142,9 +167,9 @@ def main() -> int:
       f"XLA FFI API {newest} (headers in {jax.ffi.include_dir()}); accepted are"
       f" handlers compiled for {oldest} to {newest}"
   )
-  lines = [line for path in paths for line in _report(*path)]
-  if not lines:
-    lines = [(False, f"No shared object in {here}: build it with Bazel")]
+  lines = [*_gpu(), *(line for path in paths for line in _report(*path))]
+  if not paths:
+    lines += [(False, f"No shared object in {here}: build it with Bazel")]
   for _, line in lines:
     print(line)
   well = all(good for good, _ in lines)

@@ -3,10 +3,12 @@
 
 import ctypes
 import os
+import pathlib
 
 from absl.testing import absltest
 import elf
 
+from jax_ffi_ops import cuda_versions
 from jax_ffi_ops.kit import metadata
 
 _LIBRARY = os.environ["LIBRARY"]
@@ -34,6 +36,11 @@ class LibraryTest(absltest.TestCase):
 
   def test_needs(self):
     self.assertContainsSubset(elf.needed(_LIBRARY), _MAY_NEED)
+
+  def test_tells_the_toolkit(self):
+    version, major = cuda_versions.toolkit(pathlib.Path(_LIBRARY).read_bytes())
+    self.assertRegex(version, rf"^{major}\.\d$")
+    self.assertIn(major, (12, 13))
 
   def test_metadata(self):
     loaded = ctypes.CDLL(_LIBRARY)

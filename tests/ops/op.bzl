@@ -39,7 +39,10 @@ def op_test(name, cuda = True, handlers = ["fwd", "bwd"], deps = []):
         src = "//tests/cuda:library_test.py",
         env = {"HANDLERS": " ".join(handlers)},
         libraries = libraries,
-        deps = ["//tests/cuda:elf"],
+        deps = [
+            "//python/jax_ffi_ops:doctor",
+            "//tests/cuda:elf",
+        ],
     )
     cuda_test(
         name = "sass_test",

@@ -3,6 +3,7 @@
 // can show: (n),(n)?->(n),(), y = factor x w and total = sum(x); and one with
 // trailing loops, (n,*)->(n,*), y[i] = i x[i].
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 
 #include "xla_ffi_ops/ffi.h"
@@ -21,11 +22,14 @@ enum Fault {
   kWrongResidual,
   kIgnoresPresent,
   kUncheckedDimension,
+  kAborts,
 };
 
 template <Fault fault>
 HandlerResult Forward(CpuContext device, ffi::Dictionary attributes,
                       ffi::RemainingArgs operands, Result y, Result total) {
+  // As XLA's own `typed_data<float>` does.
+  if (fault == kAborts && y->element_type() != ffi::F32) std::abort();
   const auto present = attributes.get<int64_t>("present");
   const auto factor = attributes.get<float>("factor");
   Call call;
@@ -101,6 +105,7 @@ DEFINE_OP(test_ignores_attribute, kIgnoresAttribute);
 DEFINE_OP(test_wrong_residual, kWrongResidual);
 DEFINE_OP(test_ignores_present, kIgnoresPresent);
 DEFINE_OP(test_unchecked_dimension, kUncheckedDimension);
+DEFINE_OP(test_aborts, kAborts);
 
 #define DEFINE_TRAILING_OP(name, mixes_up)                   \
   XLA_FFI_OPS_DEFINE_HANDLER(name##_fwd, Trailing<mixes_up>, \

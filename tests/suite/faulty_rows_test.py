@@ -60,6 +60,11 @@ class FaultyRowsTest(parameterized.TestCase):
           "test_handler_refuses_shapes",
           r"unchecked_dimension_fwd takes \w of shape .*: the handler has to",
       ),
+      (
+          "aborts",
+          "test_handler_refuses_dtypes",
+          r"aborts_fwd with y of dtype \w+ ends the process by SIGABRT: the ha",
+      ),
   )
   def test_rows(self, name, test, message):
     self.check(faulty_rows.rows(f"test_{name}"), test, message)

@@ -21,6 +21,12 @@ _MAJOR_VERSIONS = ["12", "13"]
 
 _VERSION = "#define CUDART_VERSION"
 
+# jax_ffi_ops/cuda_versions.py looks for this text. Neither the compiler (used) nor the linker
+# (retain) may leave it out.
+_VERSION_SOURCE = """\
+__attribute__((used, retain)) static const char toolkit[] = "xla_ffi_ops: CUDA {}";
+"""
+
 def _find(root, folders, files):
     """Returns the first folder that has all files, or None."""
     for folder in folders:
@@ -75,11 +81,13 @@ def _cuda_toolkit_impl(rctx):
         )
         for name in ["cuobjdump", "nvdisasm"]
     }
+    version = _version(rctx, rctx.path("cuda/include"), said)
+    rctx.file("version.cc", _VERSION_SOURCE.format(version), executable = False)
     rctx.template("BUILD.bazel", rctx.attr._build_file, {
         "{" + key + "}": value
         for key, value in readers.items() + [
             ("origin", path or "PyPI"),
-            ("version", _version(rctx, rctx.path("cuda/include"), said)),
+            ("version", version),
         ]
     }, executable = False)
 

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import pathlib
+import re
 import sys
 from typing import Any
 import zipfile
@@ -17,6 +18,16 @@ import symbol_versions
 
 _TIME = (1980, 1, 1, 0, 0, 0)  # The first that a zip file can have.
 _MODE = 0o100644 << 16
+
+# A block of code, or a link to a file beside the readme.
+_CODE_OR_LINK = re.compile(
+    r"(?ms)^```.*?^```$|\[(?P<text>[^\]]*)\]\((?!#|\w+:)[^)\s]*\)"
+)
+
+
+def _description(readme):
+  """Returns the readme where there are no other files: links are plain text."""
+  return _CODE_OR_LINK.sub(lambda found: found["text"] or found[0], readme)
 
 
 def _metadata(plan):
@@ -37,7 +48,7 @@ def _metadata(plan):
     lines += [f'Requires-Dist: {x} ; extra == "{extra}"' for x in requires]
   lines.append("Description-Content-Type: text/markdown")
   readme = pathlib.Path(plan["readme"]).read_text("utf-8")
-  return "\n".join(lines) + "\n\n" + readme
+  return "\n".join(lines) + "\n\n" + _description(readme)
 
 
 def _wheel(plan):

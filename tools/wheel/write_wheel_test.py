@@ -3,6 +3,7 @@
 
 import pathlib
 from unittest import mock
+import zipfile
 
 from absl.testing import absltest
 import symbol_versions
@@ -48,6 +49,22 @@ class WriteWheelTest(absltest.TestCase):
   def test_same_bytes(self):
     files = {n: self.folder / n for n in ("b.py", "a.py")}
     self.assertEqual(self.write(), self.write("two.whl", files=files))
+
+  def test_links_of_the_readme(self):
+    readme = (
+        "[a](b.md) [two\nwords](c/d.md#e) [f](#g) [h](https://i.j)\n"
+        "```python\nk[l](m)\n```\n[n](o)\n"
+    )
+    self.write()
+    (self.folder / "linked.md").write_text(readme)
+    self.write(readme=self.folder / "linked.md")
+    with zipfile.ZipFile(self.folder / "one.whl") as wheel:
+      metadata = wheel.read("my_ops-1.0.dist-info/METADATA").decode()
+    self.assertEndsWith(
+        metadata,
+        "\n\na two\nwords [f](#g) [h](https://i.j)\n"
+        "```python\nk[l](m)\n```\nn\n",
+    )
 
   def test_budgets(self):
     files = {"lib.so": _OBJECT}

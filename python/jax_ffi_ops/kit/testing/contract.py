@@ -182,11 +182,14 @@ class Target:
 
 
 def targets(case: Any) -> Sequence[Target]:
-  """Returns the targets of a case."""
+  """Returns the targets of a case, which can be called directly."""
   dtypes = {
       name: jnp.dtype(x.dtype)
       for name, x in zip(case.op.operands, case.operands, strict=True)
   }
   cores = dict(zip(case.op.operands, (x.core for x in case.operands)))
   kinds = [False] + [True] * bool(case.op.backward_platforms)
-  return [Target(case.declared, case.call, dtypes, cores, k) for k in kinds]
+  made = [Target(case.declared, case.call, dtypes, cores, k) for k in kinds]
+  for target in made:
+    target.library.ensure_registered(target.name)
+  return made

@@ -71,8 +71,17 @@ class Frame:
       self, library: Library, arrays: Mapping[str, Any] | None = None
   ) -> list[np.ndarray]:
     """Does the same on the CPU without XLA, which would compile the call."""
-    if jax.default_backend() != "cpu":
+    try:
+      return self.run_without_xla(library, arrays)
+    except NotImplementedError:
       return self.run(arrays)
+
+  def run_without_xla(
+      self, library: Library, arrays: Mapping[str, Any] | None = None
+  ) -> list[np.ndarray]:
+    """Does the same; NotImplementedError where XLA is needed."""
+    if jax.default_backend() != "cpu":
+      raise NotImplementedError
     # pylint: disable-next=protected-access
     handler = library._stages(self.target, "cpu")["execute"]
     results = [_roomy(b) for b in self.results.values()]
@@ -84,10 +93,7 @@ class Frame:
         [(Buffer(x.shape, x.dtype), x.ctypes.data) for x in side]
         for side in (operands, results)
     ]
-    try:
-      error = _runtime().call(handler, *buffers, self.attributes, rng)
-    except NotImplementedError:
-      return self.run(arrays)
+    error = _runtime().call(handler, *buffers, self.attributes, rng)
     if error:
       raise Refused(str(error))
     return results

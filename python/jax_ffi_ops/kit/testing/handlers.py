@@ -20,6 +20,7 @@ import jax
 from jax_ffi_ops.kit.testing import choices
 from jax_ffi_ops.kit.testing import right_calls
 from jax_ffi_ops.kit.testing import special_calls
+from jax_ffi_ops.kit.testing import trying
 from jax_ffi_ops.kit.testing import wrong_calls
 from jax_ffi_ops.kit.testing.base import Base
 from jax_ffi_ops.kit.testing.contract import Target
@@ -162,7 +163,18 @@ class HandlerTest(Base):
   def _check_wrong(self, target, variations):
     right = right_calls.plain(target, self.definition)
     self._check_right(target, right)
-    for wrong in variations(right.frame):
+    wrongs = list(variations(right.frame))
+    calls = (
+        functools.partial(wrong.frame.run_without_xla, target.library)
+        for wrong in wrongs
+    )
+    if ended := trying.ended(calls, (Refused, NotImplementedError)):
+      index, reason = ended
+      self.fail(
+          f"{target.name} with {wrongs[index].label} ends the process by"
+          f" {reason}: the handler has to refuse it."
+      )
+    for wrong in wrongs:
       self._check_refused(target, wrong)
 
   def _check_refused(self, target: Target, wrong: Wrong) -> None:
