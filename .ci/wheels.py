@@ -5,8 +5,8 @@
 
 auditwheel and twine look at it. Then, for each pair, a clean venv gets it with
 that jax, and runs the doctor, the tests of an op, and those of ops that g++
-alone has built. A type checker reads an example. pip takes packages from where
-it always does.
+alone has built. So does the wheel with CUDA for the first pair, on the CPU. A
+type checker reads an example. pip takes packages from where it always does.
 """
 
 import os
@@ -53,12 +53,12 @@ def _must(*command, **options):
   return done.stdout
 
 
-def _build(folder):
+def _build(folder, *options):
   """Returns the path of a copy of the wheel: a later build removes the file."""
-  bazel = _ROOT / "bazelw"
-  _must(bazel, "build", "//python:wheel", cwd=_ROOT)
+  bazel, wheel = _ROOT / "bazelw", (*options, "//python:wheel")
+  _must(bazel, "build", *wheel, cwd=_ROOT)
   quiet = ("--ui_event_filters=-info", "--noshow_progress", "--output=files")
-  printed = _must(bazel, "cquery", *quiet, "//python:wheel", cwd=_ROOT)
+  printed = _must(bazel, "cquery", *quiet, *wheel, cwd=_ROOT)
   return pathlib.Path(shutil.copy(_ROOT / printed.split()[-1], folder))
 
 
@@ -158,22 +158,25 @@ def main() -> None:
   results = {}
   with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
-    wheel = _build(folder)
+    wheel, cuda = _build(folder), _build(folder, "--config=cuda")
     tools = folder / "tools"
     lock = _ROOT / "third_party/pypi/wheels.lock"
     _venv(tools, sys.executable, "--require-hashes", "-r", lock)
-    _check_file(wheel, tools / "bin")
+    for file in (wheel, cuda):
+      _check_file(file, tools / "bin")
     python = None
-    for pair in sys.argv[1:] or _PAIRS:
+    pairs = sys.argv[1:] or _PAIRS
+    for file, pair in ((cuda, pairs[0]), *((wheel, pair) for pair in pairs)):
+      what = f"{pair} with CUDA" if file == cuda else pair
       version, _, jax = pair.partition(":")
       if (found := _find(version)) is None:
-        results[pair] = f"no Python {version} on this machine: not tested"
+        results[what] = f"no Python {version} on this machine: not tested"
         continue
-      venv = folder / pair.replace(":", "_")
+      venv = folder / re.sub(r"\W", "_", what)
       versions = (f"jax=={jax}", f"jaxlib=={jax}")
-      python = _venv(venv, found, f"{wheel}[testing]", *versions, "pytest")
+      python = _venv(venv, found, f"{file}[testing]", *versions, "pytest")
       failed = _try(python, folder / f"{venv.name}_tests")
-      results[pair] = f"FAILED: {', '.join(failed)}" if failed else "passed"
+      results[what] = f"FAILED: {', '.join(failed)}" if failed else "passed"
     if python:
       _check_types(python, tools / "bin", folder / "types")
       _resolve(python, wheel, folder / "target")

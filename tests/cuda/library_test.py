@@ -6,12 +6,14 @@ import os
 import pathlib
 
 from absl.testing import absltest
-import elf
 
 from jax_ffi_ops import cuda_versions
+from jax_ffi_ops import elf_sections
 from jax_ffi_ops.kit import metadata
+from jax_ffi_ops.kit import symbols
 
 _LIBRARY = os.environ["LIBRARY"]
+_CONTENT = pathlib.Path(_LIBRARY).read_bytes()
 _HANDLERS = os.environ["HANDLERS"].split()
 
 # All that a Linux with GCC's runtime has; not libcuda, not libcudart.
@@ -31,14 +33,16 @@ _MAY_NEED = {
 class LibraryTest(absltest.TestCase):
 
   def test_exports(self):
-    symbols = [h + p for h in _HANDLERS for p in ("_cpu", "_cuda")]
-    self.assertCountEqual(symbols, elf.exported(_LIBRARY))
+    expected = [h + p for h in _HANDLERS for p in ("_cpu", "_cuda")]
+    exported = symbols.exported(_LIBRARY, ctypes.CDLL(_LIBRARY))
+    self.assertCountEqual(expected, exported)
 
   def test_needs(self):
-    self.assertContainsSubset(elf.needed(_LIBRARY), _MAY_NEED)
+    found = elf_sections.libraries(elf_sections.sections(_CONTENT))
+    self.assertContainsSubset(set(found), _MAY_NEED)
 
   def test_tells_the_toolkit(self):
-    version, major = cuda_versions.toolkit(pathlib.Path(_LIBRARY).read_bytes())
+    version, major = cuda_versions.toolkit(_CONTENT)
     self.assertRegex(version, rf"^{major}\.\d$")
     self.assertIn(major, (12, 13))
 

@@ -39,10 +39,7 @@ def op_test(name, cuda = True, handlers = ["fwd", "bwd"], deps = []):
         src = "//tests/cuda:library_test.py",
         env = {"HANDLERS": " ".join(handlers)},
         libraries = libraries,
-        deps = [
-            "//python/jax_ffi_ops:doctor",
-            "//tests/cuda:elf",
-        ],
+        deps = ["//python/jax_ffi_ops:doctor"],
     )
     cuda_test(
         name = "sass_test",

@@ -40,7 +40,11 @@ def check_names(
   for names in (outputs, residuals):
     repeated |= {name for name in names if list(names).count(name) > 1}
   if repeated:
-    raise ValueError(f"{op}: there are several {sorted(repeated)}.")
+    raise ValueError(
+        f"{op}: there are several {sorted(repeated)}. Names of operands,"
+        " `outputs` and attributes must differ, also from tangents"
+        " (`<operand>_dot`), cotangents (`d<result>`) and what the kit adds."
+    )
 
 
 def check(op: Declaration) -> None:

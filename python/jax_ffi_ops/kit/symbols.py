@@ -3,9 +3,10 @@
 
 from collections.abc import Mapping
 import ctypes
-import os
-import re
+import struct
 from typing import Any
+
+from jax_ffi_ops import elf_sections
 
 STAGES = ("instantiate", "prepare", "initialize", "execute")
 _TYPES = ("type_id", "type_info")
@@ -57,30 +58,21 @@ def names(symbols: Symbols, target: str, platform: str) -> dict[str, str]:
   return {"execute": found} if isinstance(found, str) else dict(found)
 
 
-class _DlInfo(ctypes.Structure):
-  _fields_ = [
-      ("file", ctypes.c_char_p),
-      ("base", ctypes.c_void_p),
-      ("symbol", ctypes.c_char_p),
-      ("address", ctypes.c_void_p),
-  ]
-
-
 def exported(path: str, library: ctypes.CDLL) -> list[str]:
-  """Returns the C symbols that a shared object exports, for error messages."""
+  """Returns the C symbols that a shared object defines for others."""
   with open(path, "rb") as file:
-    strings = set(re.findall(rb"\0([A-Za-z_]\w*)(?=\0)", file.read()))
-  info = _DlInfo()
+    sections = elf_sections.sections(file.read())
+  content, strings, _ = sections[elf_sections.SYMBOLS]
+  names = {
+      elf_sections.name(strings, offset)
+      for offset, _, _, section, _, _ in struct.iter_unpack("<IBBHQQ", content)
+      if section
+  }
   found = []
-  for name in sorted(string.decode() for string in strings):
+  for name in sorted(names):
     try:  # `hasattr` would also find what Python has, such as __dict__.
-      address = ctypes.cast(library[name], ctypes.c_void_p)
+      library[name]
     except AttributeError:
       continue
-    # A name may be that of a symbol in a library that this one is linked with,
-    # or of the kernel's, which is no file.
-    known = ctypes.CDLL(None).dladdr(address, ctypes.byref(info))
-    file = os.fsdecode(info.file) if known else ""
-    if os.path.exists(file) and os.path.samefile(file, path):
-      found.append(name)
+    found.append(name)
   return found

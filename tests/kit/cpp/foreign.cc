@@ -39,6 +39,10 @@ ffi::Error Count(Counter* counter, ffi::ResultBufferR0<ffi::S32> calls) {
 XLA_FFI_DEFINE_HANDLER_SYMBOL(
     ForeignTwice, Twice,
     ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>());
+// The name above may be the end of this one, in one string.
+XLA_FFI_DEFINE_HANDLER_SYMBOL(
+    NotForeignTwice, Twice,
+    ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(ForeignMakeCount, MakeCounter,
                               ffi::Ffi::BindInstantiate());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(

@@ -32,10 +32,12 @@ class ForeignDoctorTest(parameterized.TestCase):
 
   def test_handler_of_xlas_macro(self):
     printed = self.check(True, _OBJECT)
-    self.assertRegex(printed, "ForeignTwice +API 0.3 +a handler")
-    self.assertRegex(
-        printed, "foreign_twice +cpu +API 0.3 +registered, answers"
-    )
+    for symbol in ("ForeignTwice", "NotForeignTwice"):
+      self.assertRegex(printed, rf"\n  {symbol} +API 0.3 +a handler")
+    for target in ("foreign_twice", "not_foreign_twice"):
+      self.assertRegex(
+          printed, rf"\n  {target} +cpu +API 0.3 +registered, answers"
+      )
     # No handler, and not to be called unasked.
     self.assertNotIn("ForeignCountTypeId", printed)
 
