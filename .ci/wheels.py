@@ -25,7 +25,7 @@ _PAIRS = (
     "3.13:0.12.0.1",
 )
 _RESOLVED = "3.14"  # Only whether pip finds all that the wheel requires.
-_TAG = "manylinux_2_34_x86_64"
+_GLIBC = 28  # 2.28
 _ENVIRONMENT = {k: v for k, v in os.environ.items() if k[:6] != "PYTHON"} | {
     "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
     "PYTHONNOUSERSITE": "1",
@@ -55,7 +55,8 @@ def _must(*command, **options):
 
 def _build(folder, *options):
   """Returns the path of a copy of the wheel: a later build removes the file."""
-  bazel, wheel = _ROOT / "bazelw", (*options, "//python:wheel")
+  bazel = _ROOT / "bazelw"
+  wheel = ("--config=hermetic", *options, "//python:wheel")
   _must(bazel, "build", *wheel, cwd=_ROOT)
   quiet = ("--ui_event_filters=-info", "--noshow_progress", "--output=files")
   printed = _must(bazel, "cquery", *quiet, *wheel, cwd=_ROOT)
@@ -95,8 +96,12 @@ def _copy(folder, *files):
 def _check_file(wheel, bin_):
   """auditwheel finds no newer symbol than the tag says, twine no flaw."""
   shown = " ".join(_must(bin_ / "auditwheel", "show", wheel).split())
-  if f'consistent with the following platform tag: "{_TAG}"' not in shown:
-    sys.exit(f"wheels: {wheel.name} is not for {_TAG}")
+  found = re.search(
+      r'consistent with the following platform tag: "manylinux_2_(\d+)_x86_64"',
+      shown,
+  )
+  if not found or int(found[1]) > _GLIBC or f"2_{_GLIBC}_" not in wheel.name:
+    sys.exit(f"wheels: {wheel.name} is not for glibc 2.{_GLIBC}")
   _must(bin_ / "twine", "check", "--strict", wheel)
 
 
@@ -120,7 +125,7 @@ def _check_types(python, bin_, folder):
 
 def _resolve(python, wheel, folder):
   """pip finds all that the wheel requires on a Python that is not here."""
-  platforms = [f"--platform=manylinux_2_{n}_x86_64" for n in range(17, 35)]
+  platforms = [f"--platform=manylinux_2_{n}_x86_64" for n in range(17, _GLIBC + 1)]
   _must(
       *(python, "-m", "pip", "install", "--dry-run", "--quiet"),
       *("--only-binary=:all:", f"--python-version={_RESOLVED}"),
