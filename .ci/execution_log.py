@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads what --execution_log_json_file wrote."""
 
-import collections
 import json
 
 
@@ -13,11 +12,3 @@ def spawns(path):
     yield spawn
     while text[at : at + 1].isspace():
       at += 1
-
-
-def runners(path):
-  """Counts who ran what: for each runner, a Counter of mnemonics."""
-  counts = collections.defaultdict(collections.Counter)
-  for spawn in spawns(path):
-    counts[spawn["runner"]][spawn["mnemonic"]] += 1
-  return counts

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The blobs of the test server: files by their SHA-256, which actions link to."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 import hashlib
 import os
 import pathlib
@@ -91,10 +91,3 @@ class Blobs:
     """Keeps a file; returns the fields that messages have for one."""
     executable = os.access(path, os.X_OK)
     return {"digest": self.add_file(path), "is_executable": executable}
-
-  def changed(self) -> Iterator[str]:
-    """Finds blobs that an action has written to."""
-    for path in self._folder.glob("[!.]*"):
-      with open(path, "rb") as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != path.name:
-          yield path.name

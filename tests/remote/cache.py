@@ -106,12 +106,11 @@ class Cache(
   def Write(self, requests, context):
     first = next(requests)
     digest = self._digest(first.resource_name, context)
-    if not self.blobs.has(digest):
-      chunks = (each.data for each in itertools.chain([first], requests))
-      try:
-        self.blobs.add(chunks, digest.hash)
-      except ValueError as error:
-        context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+    chunks = (each.data for each in itertools.chain([first], requests))
+    try:
+      self.blobs.add(chunks, digest.hash)
+    except ValueError as error:
+      context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
     return bytestream_pb2.WriteResponse(committed_size=digest.size_bytes)
 
   def QueryWriteStatus(self, request, context):

@@ -29,6 +29,14 @@ import cache
 import grpc
 import worker
 
+# Bazel uploads thousands of files at once, and waits for actions. By default gRPC
+# answers CANCELLED to what waits for 30 s, or when a thousand calls wait.
+_OPTIONS = (
+    ("grpc.server.max_pending_requests", 1 << 20),
+    ("grpc.server.max_pending_requests_hard_limit", 1 << 20),
+    ("grpc.server_max_unrequested_time_in_server", 3600),
+)
+_THREADS = 256  # More than any --jobs: an action takes one while it waits.
 # gRPC's own limit on a message is 4 MiB; the rest is for what is around blobs.
 _BATCH = 3 << 20
 
@@ -46,7 +54,7 @@ class Server(
 
   def start(self):
     """Returns a gRPC server that has started, and its address."""
-    server = grpc.server(futures.ThreadPoolExecutor(64))
+    server = grpc.server(futures.ThreadPoolExecutor(_THREADS), options=_OPTIONS)
     for module, service in (
         (reapi_grpc, "ActionCache"),
         (reapi_grpc, "Capabilities"),
