@@ -4,8 +4,8 @@
   remote.py [--host-tools] [BAZEL_OPTION ...]
 
 All that Bazel starts has to run there, on a worker that has no compiler and no
-Python: --config=hermetic brings them. With --host-tools they are those of this
-machine.
+Python: --config=hermetic brings them. With --host-tools the worker has those of
+this machine.
 """
 
 import collections
@@ -76,8 +76,6 @@ def main():
   options = sys.argv[1:]
   host_tools = [each for each in options if each == "--host-tools"]
   options = [each for each in options if each not in host_tools]
-  if not host_tools:
-    options.append("--config=hermetic")
   with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     bazel = [_ROOT / "bazelw", f"--output_base={folder / 'output'}"]

@@ -16,8 +16,8 @@ programs=(
   od paste printf ps pwd readlink realpath rm rmdir sed seq sh sha256sum sleep
   sort split stat tail tar tee test touch tr true tty uname uniq wc which xargs
 )
-# What programs of others may load, besides what those above do.
-libraries=(libdl libgcc_s libm libpthread librt libstdc++ libutil)
+# C++ tests load these; no program above does.
+libraries=(libgcc_s libstdc++)
 
 # copy PATH ...: copies what a link leads to, to the path of the link.
 copy() {
