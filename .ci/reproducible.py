@@ -44,13 +44,18 @@ def build(folder, arguments):
     subprocess.run([*bazel, "build", *arguments], cwd=tree, check=True)
   finally:
     subprocess.run([*bazel, "shutdown"], cwd=tree, check=True)
+  return hashes(tree, _SUFFIXES)
+
+
+def hashes(tree, suffixes):
+  """Returns hashes by path below bazel-bin; links are there as files, too."""
   built = (tree / "bazel-bin").resolve()
   return {
       str(path.relative_to(built)): hashlib.sha256(
           path.read_bytes()
       ).hexdigest()
       for path in sorted(built.rglob("*"))
-      if path.suffix in _SUFFIXES and path.is_file()
+      if path.suffix in suffixes and path.is_file() and not path.is_symlink()
   }
 
 

@@ -74,6 +74,7 @@ def xla_ffi_ops_repositories(
         "xla_ffi_ops_demo": Label("//third_party/pypi:demo.lock"),
         "xla_ffi_ops_oldest": Label("//third_party/pypi:oldest.lock"),
         "xla_ffi_ops_pypi": pypi_lock,
+        "xla_ffi_ops_remote": Label("//third_party/pypi:remote.lock"),
         "xla_ffi_ops_tools": Label("//third_party/pypi:tools.lock"),
     }.items():
         if name not in skip:

@@ -34,6 +34,11 @@ def _constraints(wanted):
   return [wanted.with_name(lock) for lock in re.findall(r"(?m)^-c (\S+)", text)]
 
 
+def _own_options(wanted):
+  """Returns the options that an .in file has for itself: `# uv: --no-deps`."""
+  return re.findall(r"(?m)^# uv: (\S+)$", wanted.read_text("utf-8"))
+
+
 def _left_out(lock):
   """Returns options against a second copy of what `lock` has."""
   names = re.findall(r"(?m)^\w[\w.-]*", lock.read_text("utf-8"))
@@ -68,6 +73,7 @@ def main():
     command = [uv, "pip", "compile", wanted.name, "--output-file", lock]
     print(lock, flush=True)
     command += [*_OPTIONS, f"--custom-compile-command={made_by}", *options]
+    command += _own_options(wanted)
     for other in _constraints(wanted):
       command += _left_out(other)
     if subprocess.run(command, cwd=wanted.parent, check=False).returncode:
