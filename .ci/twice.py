@@ -17,8 +17,9 @@ import sys
 import tempfile
 
 import execution_log
-import remote
 import reproducible
+
+import remote
 
 # The rest takes minutes: kernels for the emulator of CUDA.
 _OBJECTS = """kind("cc_binary rule", //examples/... + //python/... + //tests/kit/...
@@ -107,9 +108,10 @@ def _check(folder, first, second):
   """Returns whether all is as the first lines of this file say."""
   first.run("fetch", "//...")
   query = first.run("query", _OBJECTS, stdout=subprocess.PIPE)
-  targets = [*query.split(), _WHEEL, "--skip_incompatible_explicit_targets"]
+  targets = [*query.split(), _WHEEL, *_TESTS]
+  targets.append("--skip_incompatible_explicit_targets")
   disk = f"--disk_cache={folder / 'disk'}"
-  first.run_offline("test", "--nobuild_tests_only", disk, *targets, *_TESTS)
+  first.run_offline("test", "--nobuild_tests_only", disk, *targets)
   expected = first.hashes()
   results = []
   with remote.server(folder / "server", "--cache-only") as address:
