@@ -125,7 +125,9 @@ def _check_types(python, bin_, folder):
 
 def _resolve(python, wheel, folder):
   """pip finds all that the wheel requires on a Python that is not here."""
-  platforms = [f"--platform=manylinux_2_{n}_x86_64" for n in range(17, _GLIBC + 1)]
+  platforms = [
+      f"--platform=manylinux_2_{n}_x86_64" for n in range(17, _GLIBC + 1)
+  ]
   _must(
       *(python, "-m", "pip", "install", "--dry-run", "--quiet"),
       *("--only-binary=:all:", f"--python-version={_RESOLVED}"),
