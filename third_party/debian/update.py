@@ -11,7 +11,9 @@ if the mirror no longer has their suite.
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.parse
@@ -50,6 +52,8 @@ def _packages(wanted, apt_sh, apt):
 
 
 def main() -> None:
+  if not shutil.which("apt-get"):
+    sys.exit("update: there is no apt; run it on a Debian.")
   folder = pathlib.Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
   folder /= "third_party/debian"
   # The archive of snapshots has what the mirror has had.
