@@ -83,7 +83,11 @@ class _Clone:
     """Builds from a cache; returns whether nothing ran, and says so."""
     log = self.tree.parent / f"{name}.json"
     self.run("clean")
-    self.run("build", f"--execution_log_json_file={log}", *arguments)
+    options = (
+        f"--execution_log_json_file={log}",
+        "--remote_download_outputs=all",
+    )
+    self.run("build", *options, *arguments)
     spawns = list(execution_log.spawns(log))
     missed = [spawn for spawn in spawns if not spawn["cacheHit"]]
     for spawn in missed:
