@@ -40,8 +40,15 @@ class CumSumTest(testing.ConformanceTest, testing.HandlerTest):
     x = Bounded([1.0, 2.0], np.float32)
     with self.assertRaisesRegex(TypeError, "cannot use numpy.cumsum"):
       np.cumsum(x)
+    with self.assertRaisesRegex(TypeError, "cannot use numpy.sin"):
+      np.sin(x)
     with self.assertRaisesRegex(TypeError, "where"):
       np.sum(x, -1, where=[True, False])
+
+  def test_smaller_number(self):
+    x = np.minimum(Bounded([1.0, 2.0], np.float32, [0.1, 0.2]), 1.5)
+    np.testing.assert_array_equal(x.value, [1.0, 1.5])
+    np.testing.assert_array_equal(x.error, [0.1, 0.2])
 
 
 class HistogramTest(testing.ConformanceTest):

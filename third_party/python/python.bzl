@@ -89,7 +89,7 @@ _RULES = Label("@rules_python//python:defs.bzl")
 _LONGEST_SHEBANG = 127
 
 _HOW_TO_CHOOSE = ("choose another with --repo_env=XLA_FFI_OPS_PYTHON=<a name on PATH, " +
-                  "or an absolute path>.")
+                  "an absolute path, or `hermetic`>.")
 
 def watch(rctx, path):
     """Runs the repository rule again when a file changes; from Bazel 8 on rctx.path does not.

@@ -77,7 +77,7 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
     if ufunc is np.power and isinstance(operands[1], int) and operands[1] == 2:
       ufunc, operands = np.square, operands[:1]
     if method != "__call__" or kwargs or ufunc not in _PROPAGATED:
-      return NotImplemented
+      raise _unknown(ufunc)
     operands = [self._operand(x) for x in operands]
     values = [x.value for x in operands]
     with np.errstate(all="ignore"):
@@ -109,12 +109,7 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
 
   def __array_function__(self, function, types, args, kwargs):
     if function not in _REDUCTIONS or not isinstance(args[0], Bounded):
-      raise TypeError(
-          f"A definition cannot use numpy.{function.__name__}: for other"
-          " functions than arithmetic, exp, log, sqrt, tanh, abs, maximum, and"
-          " sum, mean and max over one axis, it returns Bounded(value, dtype,"
-          " error)."
-      )
+      raise _unknown(function)
     return _REDUCTIONS[function](*args, **kwargs)
 
   # Reductions over one axis.
@@ -181,6 +176,15 @@ _REDUCTIONS = {
     np.max: Bounded.max,
 }
 
+
+def _unknown(function):
+  return TypeError(
+      f"A definition cannot use numpy.{function.__name__}: for other functions"
+      " than arithmetic, exp, log, sqrt, tanh, abs, maximum, minimum, and sum,"
+      " mean and max over one axis, it returns Bounded(value, dtype, error)."
+  )
+
+
 # What errors of operands become in a result.
 _PROPAGATED = {
     np.add: lambda value, a, b: a.error + b.error,
@@ -195,5 +199,6 @@ _PROPAGATED = {
     np.negative: lambda value, a: a.error,
     np.absolute: lambda value, a: a.error,
     np.maximum: lambda value, a, b: np.maximum(a.error, b.error),
+    np.minimum: lambda value, a, b: np.maximum(a.error, b.error),
 }
-_EXACT = {np.negative, np.absolute, np.maximum}
+_EXACT = {np.negative, np.absolute, np.maximum, np.minimum}
