@@ -16,8 +16,9 @@ programs=(
   od paste printf ps pwd readlink realpath rm rmdir sed seq sh sha256sum sleep
   sort split stat tail tar tee test touch tr true tty uname uniq wc which xargs
 )
-# C++ tests load these; no program above does.
-libraries=(libgcc_s libstdc++)
+# C++ tests load these; no program above does. Those after the second are parts of
+# glibc, and separate where objects were linked with an older one.
+libraries=(libgcc_s libstdc++ libdl libm libpthread librt)
 
 # copy PATH ...: copies what a link leads to, to the path of the link.
 copy() {
