@@ -17,19 +17,19 @@ exec "$root/lib64/ld-linux-x86-64.so.2" --argv0 "$0" \\
   "$root/"{command} "$@"
 """
 
-def _archives(rctx, snapshot):
-    """Returns the URLs that paths of packages are appended to."""
+def _mirrors(rctx):
+    """Returns a list of the mirror's URL, empty if there is none."""
     mirror = rctx.os.environ.get("XLA_FFI_OPS_DEBIAN_MIRROR")
     if not mirror and rctx.which("apt-get"):
         found = rctx.execute(["bash", "-c", _MIRROR, rctx.path(rctx.attr._apt)])
         mirror = found.stdout.strip()
-    return ([mirror + "/"] if mirror else []) + [_SNAPSHOTS + snapshot + "/"]
+    return [mirror + "/"] if mirror else []
 
-def _unpack(rctx, lock, folder):
+def _unpack(rctx, lock, folder, mirrors):
     """Unpacks what a lock names."""
     watch(rctx, lock)
     _, snapshot, packages = rctx.read(lock).split("\n", 2)
-    archives = _archives(rctx, snapshot.removeprefix("snapshot "))
+    archives = mirrors + [_SNAPSHOTS + snapshot.removeprefix("snapshot ") + "/"]
     for line in packages.splitlines():
         sha256, path = line.split(" ")
         rctx.report_progress("Fetching " + path)
@@ -46,8 +46,9 @@ def _unpack(rctx, lock, folder):
         rctx.delete(folder + "/usr/share")
 
 def _debian_packages_impl(rctx):
+    mirrors = _mirrors(rctx)
     for lock, folder in rctx.attr.locks.items():
-        _unpack(rctx, lock, folder or ".")
+        _unpack(rctx, lock, folder or ".", mirrors)
     for name, command in rctx.attr.programs.items():
         rctx.file(name, _PROGRAM.format(
             command = command,
@@ -135,12 +136,13 @@ def hermetic_tools(skip = []):
             locks = {Label(":gcc.lock"): "", Label(":sysroot.lock"): "sysroot"},
             programs = {
                 "bin/gcc": _COMPILE,
+                "bin/gcov": "usr/bin/x86_64-linux-gnu-gcov-12",
             } | {
                 "bin/" + name: _GCC + name
                 for name in ["cc1", "cc1plus", "collect2"]
             } | {
                 "bin/" + name: "usr/bin/x86_64-linux-gnu-" + name
-                for name in ["ar", "as", "ld", "nm", "objcopy", "objdump", "strip"]
+                for name in ["ar", "as", "dwp", "ld", "nm", "objcopy", "objdump", "strip"]
             },
         )
     if "xla_ffi_ops_debian_python" not in skip:

@@ -121,20 +121,21 @@ def _probe(rctx, program, said):
     return struct(**found)
 
 def _choose(rctx):
-    """Returns a program, and how it was named."""
+    """Returns a program, how it was named, and whether it is the locked one."""
     if rctx.attr.interpreter:
-        return rctx.path(rctx.attr.interpreter), "interpreter = " + str(rctx.attr.interpreter)
+        said = "interpreter = " + str(rctx.attr.interpreter)
+        return rctx.path(rctx.attr.interpreter), said, False
     name = rctx.os.environ.get("XLA_FFI_OPS_PYTHON") or rctx.attr.python
     said = "`{}`".format(name)
     if name == "hermetic":
-        return rctx.path(INTERPRETER), said
+        return rctx.path(INTERPRETER), said, True
     if "/" in name:
         program = name if name.startswith("/") and rctx.path(name).exists else None
     else:
         program = rctx.which(name)
     if not program:
         fail("There is no Python {}; {}".format(said, _HOW_TO_CHOOSE))
-    return program, said
+    return program, said, False
 
 def _runtime(rctx, found):
     """Makes a link to a Python of the machine; returns what hermetic_runtime does."""
@@ -158,10 +159,10 @@ def _runtime(rctx, found):
     )
 
 def _local_python_impl(rctx):
-    program, said = _choose(rctx)
+    program, said, hermetic = _choose(rctx)
     found = _probe(rctx, program, said)
     watch(rctx, found.path)  # An upgrade in place leaves PATH as it was.
-    runtime = hermetic_runtime() if said == "`hermetic`" else _runtime(rctx, found)
+    runtime = hermetic_runtime() if hermetic else _runtime(rctx, found)
     rctx.file("python.json", json.encode(found) + "\n", executable = False)
     exec_tools = rctx.path(_RULES).dirname.get_child("py_exec_tools_toolchain.bzl")
     watch(rctx, exec_tools)
