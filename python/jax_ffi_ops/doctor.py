@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tells whether the FFI handlers of this installation work, and if not, why.
 
-  python -m jax_ffi_ops.doctor [LIBRARY.so | LIBRARY.so:SYMBOL,... ...]
-
 Looks at the shared objects of jax_ffi_ops, or at those named. It finds handlers
 by the names that the kit gives them, and those that XLA's macros made if the
 object is not stripped; symbols can be named instead. Nothing else is called.
 Exit status 1 if something is wrong.
 """
 
+import argparse
 from collections.abc import Iterator
 import ctypes
 import os
@@ -154,8 +153,20 @@ def _split(argument: str) -> tuple[pathlib.Path, list[str]]:
 
 
 def main() -> int:
+  parser = argparse.ArgumentParser(
+      prog="python -m jax_ffi_ops.doctor",
+      description=__doc__,
+      formatter_class=argparse.RawDescriptionHelpFormatter,
+  )
+  parser.add_argument(
+      "libraries",
+      nargs="*",
+      type=_split,
+      metavar="LIBRARY.so[:SYMBOL,...]",
+      help="a shared object, and the symbols of handlers to call",
+  )
+  named = parser.parse_args().libraries
   here = pathlib.Path(__file__).parent / "ops"
-  named = [_split(argument) for argument in sys.argv[1:]]
   paths = named or [(path, []) for path in sorted(here.glob("lib*.so"))]
   newest = "{}.{}".format(*metadata.runtime_api())
   oldest = "{}.{}".format(*metadata.OLDEST_API)
