@@ -146,8 +146,8 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
     with np.errstate(invalid="ignore"):
       middle = (interval.low + interval.high) / 2
       middle = np.where(np.isfinite(middle), middle, self.value)
-    middle = np.where(interval.low == interval.high, interval.low, middle)
-    return Bounded(middle, self.dtype, interval.high - middle)
+      middle = np.where(interval.low == interval.high, interval.low, middle)
+      return Bounded(middle, self.dtype, interval.high - middle)
 
 
 def _product(value, a, b):
