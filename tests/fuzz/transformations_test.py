@@ -17,6 +17,7 @@ import numpy as np
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import sharding
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import checks
 
@@ -66,6 +67,11 @@ def _array(rng, shape, dtype):
   return (np.round(rng.normal(size=shape) * 8) / 8).astype(dtype)
 
 
+def _varying_alike(function):
+  """Has all results vary over the axes of a shard_map that an operand has."""
+  return lambda *operands: function(*sharding.vary_alike(operands))
+
+
 class TransformationsTest(parameterized.TestCase):
 
   @parameterized.parameters(filter(_is_op, dir(jax_ffi_ops)))
@@ -95,8 +101,9 @@ class TransformationsTest(parameterized.TestCase):
           self._check(case, composition, operands)
 
   def _check(self, case, composition, operands):
-    expected = case.oracle(composition, *operands)
-    avals = jax.eval_shape(composition(case.oracle.function), *operands)
+    definition = lambda function: composition(_varying_alike(function))
+    expected = case.oracle(definition, *operands)
+    avals = jax.eval_shape(definition(case.oracle.function), *operands)
     actual = composition(case)(*operands)
     self.assertEqual(len(actual), len(expected))
     for i, (got, want, aval) in enumerate(zip(actual, expected, avals)):

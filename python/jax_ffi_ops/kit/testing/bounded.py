@@ -86,9 +86,11 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
       if ufunc not in _EXACT:
         error = self._rounded(value, error, _ROUNDINGS.get(ufunc, 1))
       if ufunc in (np.add, np.subtract):
-        # Of two numbers that are known there is one sum, rounded once.
+        # Of two numbers that are known there is one sum, rounded once: WIDE
+        # would round it, too.
         known = (operands[0].error == 0) & (operands[1].error == 0)
-        value = np.where(known, round_to(value, self.dtype), value)
+        once = ufunc(*(x.astype(self.dtype) for x in values))
+        value = np.where(known, once, value)
         error = np.where(known, 0, error)
     return Bounded(value, self.dtype, error)
 
