@@ -198,7 +198,17 @@ def may_be(target: Target, frame: Frame, right_one: Frame) -> bool | None:
   if not right_one.attributes:
     attributes = {}  # XLA counts none where a handler takes none.
   allowed = target.allows(dataclasses.replace(frame, attributes=attributes))
+  if not allowed and _may_have_other_dtypes(target, frame, right_one):
+    return None
   return None if allowed and changed else allowed
+
+
+def _may_have_other_dtypes(target, frame, right_one):
+  """Returns whether an operand that is not passed may have another dtype."""
+  pairs = zip(frame.buffers.values(), right_one.buffers.values())
+  return set(target.dtypes) - set(target.operands) and all(
+      b.dtype != own.dtype for b, own in pairs
+  )
 
 
 def _is_legal(target, name, value):
