@@ -2,8 +2,10 @@
 """Loading a shared object of FFI handlers, and when it is refused."""
 
 import ctypes
+import os
 import pathlib
 import re
+import shutil
 import tempfile
 from unittest import mock
 
@@ -15,6 +17,7 @@ import jaxlib
 import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import metadata
+from jax_ffi_ops.kit import registry
 import python_process
 
 _PATH = pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
@@ -65,6 +68,17 @@ class LibraryTest(parameterized.TestCase):
       kit.Library(_PATH).register("some_other_fwd")
     self.register.assert_not_called()
 
+  @parameterized.parameters("__dict__", "", "no-name.of.C", "a\0b", "\ud800")
+  def test_what_is_no_symbol(self, symbol):
+    library = kit.Library(_PATH, symbols={"t": {"cpu": symbol}})
+    with self.assertRaisesRegex(ImportError, "no FFI handler 't'"):
+      library.register("t")
+
+  def test_symbol_of_a_target_that_is_no_name(self):
+    target = "xla-ffi.ops_rms_norm_fwd"
+    kit.Library(_PATH).register(target)
+    self.register.assert_any_call(target, mock.ANY, platform="cpu")
+
   @parameterized.product(target=_TARGETS, runtime=((0, 1), (0, 2)))
   def test_older_jaxlib(self, target, runtime):
     accepted = rf"{jaxlib.__version__} accepts 0\.1 to 0\.{runtime[1]}:"
@@ -104,6 +118,65 @@ class LibraryTest(parameterized.TestCase):
         "sys.exit(bridge.backends_are_initialized())"
     )
     python_process.run("-c", program).check_returncode()
+
+
+class FileTest(absltest.TestCase):
+  """What becomes of the file, once it is loaded, decides about no error."""
+
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir())
+    self.path = self.folder / "lib.so"
+    shutil.copy(_PATH, self.path)
+
+  def check(self, library, names):
+    """Looks for a target that is not there, and for one that is."""
+    with self.assertRaisesRegex(
+        ImportError,
+        rf"'{self.path}' has no FFI handler 'none': it exports none of"
+        rf" \['none_cpu', 'none_cuda'\], but {names}.* hidden",
+    ):
+      library.register("none")
+    with mock.patch.object(jax.ffi, "register_ffi_target") as register:
+      with mock.patch.object(registry, "claim"):
+        library.register(_TARGETS[0])
+    self.assertLen(register.mock_calls, len(_PLATFORMS))
+
+  def test_as_it_was(self):
+    self.check(kit.Library(self.path), r"\['xla_ffi_ops_rms_norm_bwd_cpu',")
+
+  def test_relative(self):
+    before = os.getcwd()
+    self.addCleanup(os.chdir, before)
+    os.chdir(self.folder)
+    library = kit.Library(self.path.name)
+    os.chdir("/")
+    self.check(library, r"\['xla_ffi_ops_rms_norm_bwd_cpu',")
+
+  def test_gone(self):
+    library = kit.Library(self.path)
+    self.path.unlink()
+    self.check(library, "nothing that can be told")
+
+  def write(self, content):
+    """Writes a new file: that which is mapped would change with its content."""
+    self.path.unlink()
+    self.path.write_bytes(content)
+
+  def test_replaced(self):
+    for content in (b"", b"text", _PATH.read_bytes()[:1000]):
+      self.write(_PATH.read_bytes())
+      library = kit.Library(self.path)
+      self.write(content)
+      self.check(library, "nothing that can be told")
+
+  def test_without_headers_of_sections(self):
+    """As `strip --strip-section-headers` leaves it, and with their number."""
+    content = bytearray(_PATH.read_bytes())
+    for start, end in ((0x28, 0x30), (0x3A, 0x40)):
+      content[start:end] = bytes(end - start)
+      self.write(content)
+      self.check(kit.Library(self.path), "nothing that can be told")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """Loads a shared object of FFI handlers and registers them with JAX."""
 
 import ctypes
+import difflib
 import os
 import threading
 
@@ -15,6 +16,7 @@ from jax_ffi_ops.kit import symbols as symbol_names
 # JAX's name of a platform in programs and in its registry of FFI targets; the
 # symbols that serve it end with the first.
 _PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
+_NAMED = 10  # The most symbols that an error lists.
 
 
 class Library:
@@ -34,7 +36,7 @@ class Library:
     """Loads the shared object at `path`.
 
     Args:
-      path: of the file.
+      path: of the file; if relative, from the current folder.
       prefix: what the targets of its ops begin with. It keeps them apart from
         those of other libraries: a process has one list of targets.
       symbols: the names of handlers in an object that the macros did not make.
@@ -47,6 +49,8 @@ class Library:
       ImportError: there is no such file, or it cannot be loaded.
     """
     self.path = os.fspath(path)
+    if self.path:  # Absolute: what is loaded stays, the current folder may not.
+      self.path = os.path.abspath(self.path)
     self.prefix = prefix
     self._symbols = dict(symbols or {})
     symbol_names.check(self._symbols, _PLATFORMS)
@@ -115,27 +119,33 @@ class Library:
   def _stages(self, target, platform):
     names = symbol_names.names(self._symbols, target, platform)
     found = {
-        stage: self._library[names[stage]]
+        stage: symbol_names.function(self._library, names[stage])
         for stage in symbol_names.STAGES
-        if stage in names and hasattr(self._library, names[stage])
+        if stage in names
     }
+    found = {stage: handler for stage, handler in found.items() if handler}
     return found if "execute" in found else {}
 
   def _missing(self, target):
-    names = [
-        symbol_names.names(self._symbols, target, p).get("execute")
-        for p in _PLATFORMS
-    ]
+    parts = [symbol_names.names(self._symbols, target, p) for p in _PLATFORMS]
+    names = [part["execute"] for part in parts if part]
     there = symbol_names.exported(self.path, self._library)
+    alike = difflib.get_close_matches(names[0], there, _NAMED, cutoff=0)
+    more = len(there) - len(alike)
     return (
-        f"{self.path!r} has no FFI handler {target!r}: it has none of the"
-        f" symbols {[name for name in names if name]}, but {there}."
+        f"{self.path!r} has no FFI handler {target!r}: it exports none of"
+        f" {names}, but {sorted(alike) or 'nothing that can be told'}"
+        f"{f' and {more} more' * bool(more)}. Is the symbol hidden, by"
+        " -fvisibility=hidden or by a version script?"
     )
 
   def _register_type(self, target, platform):
     names = symbol_names.names(self._symbols, target, platform)
     kinds = ("type_id", "type_info")
-    if all(hasattr(self._library, names.get(kind, "")) for kind in kinds):
+    if all(
+        symbol_names.function(self._library, names.get(kind, ""))
+        for kind in kinds
+    ):
       jax.ffi.register_ffi_type(
           target + "_state",
           {kind: self._object(names[kind]) for kind in kinds},

@@ -3,6 +3,8 @@
 
 from collections.abc import Mapping
 import ctypes
+import pathlib
+import re
 import struct
 from typing import Any
 
@@ -24,7 +26,9 @@ def check(symbols: Symbols, platforms: Any) -> None:
   """
   parts = (*STAGES, *_TYPES)
   for target, devices in symbols.items():
-    if not isinstance(devices, Mapping) or not devices.keys() <= set(platforms):
+    if not isinstance(devices, Mapping) or not (
+        devices and devices.keys() <= set(platforms)
+    ):
       raise ValueError(
           f"symbols: {target} must map {' or '.join(platforms)} to symbols, got"
           f" {devices!r}."
@@ -46,33 +50,48 @@ def check(symbols: Symbols, platforms: Any) -> None:
 def names(symbols: Symbols, target: str, platform: str) -> dict[str, str]:
   """Returns the symbol of each stage and type; not all need be there.
 
-  What `symbols` does not know has the names that the kit's macros give it.
+  What `symbols` does not know has the names that the kit's macros give it. Where
+  C allows no character of the target, as "-" and ".", these have "_".
   """
   if target not in symbols:
+    base = re.sub(r"\W", "_", target, flags=re.ASCII)
     return {
-        "execute": f"{target}_{platform}",
-        **{s: f"{target}_{s}_{platform}" for s in STAGES[:-1]},
-        **{kind: f"{target}_state_{kind}" for kind in _TYPES},
+        "execute": f"{base}_{platform}",
+        **{s: f"{base}_{s}_{platform}" for s in STAGES[:-1]},
+        **{kind: f"{base}_state_{kind}" for kind in _TYPES},
     }
   found = symbols[target].get(platform, {})
   return {"execute": found} if isinstance(found, str) else dict(found)
 
 
+def function(library: ctypes.CDLL, symbol: str) -> Any:
+  """Returns a function of a shared object, or None if it has none so named."""
+  try:  # `getattr` would also find what Python has, such as __dict__.
+    return library[symbol]
+  except (AttributeError, ValueError):  # The latter: no name in C.
+    return None
+
+
 def exported(path: str, library: ctypes.CDLL) -> list[str]:
-  """Returns the C symbols that a shared object defines for others."""
-  with open(path, "rb") as file:
-    sections = elf_sections.sections(file.read())
-  content, strings, _ = sections[elf_sections.SYMBOLS]
-  names = {
-      elf_sections.name(strings, offset)
-      for offset, _, _, section, _, _ in struct.iter_unpack("<IBBHQQ", content)
-      if section
-  }
-  found = []
-  for name in sorted(names):
-    try:  # `hasattr` would also find what Python has, such as __dict__.
-      library[name]
-    except AttributeError:
-      continue
-    found.append(name)
-  return found
+  """Returns the C symbols that a shared object defines for others.
+
+  There are none if the file does not tell: since the object was loaded it may
+  have been replaced, and loading takes no headers of sections.
+  """
+  try:
+    sections = elf_sections.sections(pathlib.Path(path).read_bytes())
+    content, strings, _ = sections[elf_sections.SYMBOLS]
+    names = {
+        elf_sections.name(strings, offset)
+        for offset, _, _, section, _, _ in struct.iter_unpack(
+            "<IBBHQQ", content
+        )
+        if section
+    }
+  except (OSError, LookupError, ValueError, struct.error):
+    return []
+  return sorted(
+      name
+      for name in names
+      if not name.startswith("_Z") and function(library, name) is not None
+  )

@@ -88,13 +88,23 @@ class ForeignTest(parameterized.TestCase):
   def test_missing_symbol(self):
     library = kit.Library(_PATH, symbols={"t": {"cpu": "Nothing"}})
     with self.assertRaisesRegex(
-        ImportError, r"none of the symbols \['Nothing'\], but .*'ForeignTwice'"
+        ImportError, r"exports none of \['Nothing'\], but .*'ForeignTwice'"
     ):
       library.register("t")
+
+  def test_error_is_short(self):
+    """Ten symbols, of those that C has: mangled names are of no handler."""
+    for path in (_PATH, _PATH.with_name("libcuda_stub.so")):
+      with self.assertRaises(ImportError) as caught:
+        kit.Library(path).register("nothing")
+      _, listed = str(caught.exception).split(" but ")
+      self.assertBetween(listed.count("', '"), 1, 9)
+      self.assertNotIn("'_Z", listed)
 
   @parameterized.parameters(
       ({"t": "F"}, "t must map cpu or cuda to symbols, got 'F'"),
       ({"t": {"tpu": "F"}}, "t must map cpu or cuda"),
+      ({"t": {}}, "t must map cpu or cuda"),
       ({"t": {"cpu": {"run": "F"}}}, "t for cpu must be a symbol, or map"),
       ({"t": {"cpu": {"prepare": "F"}}}, "t for cpu must be a symbol, or map"),
       ({"t": {"cpu": {"execute": 1}}}, "t for cpu must be a symbol, or map"),
