@@ -160,14 +160,24 @@ class KitAttributesTest(parameterized.TestCase):
       (None,), (object,), (complex,), (np.complex64,), (np.float16,),
       (jnp.bfloat16,), ([str],), ([],), ([np.int32, np.int32],), ("nothing",),
       (np.datetime64,), ([bool],), ([np.bool_],), ({"a": None},), ({"a": [bool]},),
+      (np.longdouble,), ([np.longdouble],),
   )  # fmt: skip
   def test_type_that_ffi_does_not_have(self, kind):
     with self.assertRaisesRegex(TypeError, "An attribute must be"):
       kit.Attribute(kind)
 
+  @parameterized.parameters(1, None, "")
+  def test_name_that_is_none(self, name):
+    for declared in ({name: np.int32}, {"b": np.int32, name: np.int32}):
+      for nested in (declared, {"a": declared}):
+        with self.assertRaisesRegex(
+            TypeError, f"op: .*name of an attribute .*, got {name!r}"
+        ):
+          attributes.schema("op", nested)
+
   def test_names(self):
     schema = attributes.schema("op", {"a": np.int32, "b": str})
-    for values in ({}, {"a": 1}, {"a": 1, "b": "", "c": 1}):
+    for values in ({}, {"a": 1}, {"a": 1, "b": "", "c": 1}, {"a": 1, 2: ""}):
       with self.assertRaisesRegex(
           TypeError, r"op: expected .*\['a', 'b'\], got"
       ):

@@ -5,6 +5,7 @@ import copy
 import pathlib
 import pickle
 import sys
+import threading
 import types
 from unittest import mock
 
@@ -118,6 +119,106 @@ class KitDeclarationTest(parameterized.TestCase):
     jax_ffi_ops.load()
     with self.assertRaisesRegex(ValueError, "'xla_ffi_ops_rms_norm' already"):
       _declare("xla_ffi_ops_rms_norm")
+
+  def test_threads_that_declare_one_op(self):
+    """All trace the reference at once, and so get to the name together."""
+    together = threading.Barrier(8, timeout=60)
+    outcomes = []
+
+    def reference(x):
+      together.wait()
+      return x
+
+    def declare():
+      try:
+        outcomes.append(str(_declare("test_op", reference=reference)))
+      except ValueError as error:
+        outcomes.append(str(error))
+
+    threads = [threading.Thread(target=declare) for _ in range(8)]
+    for thread in threads:
+      thread.start()
+    for thread in threads:
+      thread.join()
+    self.assertCountEqual(
+        outcomes,
+        ["<op test_op: (n)->(n)>", *["There is an op 'test_op' already."] * 7],
+    )
+
+  def test_no_name(self):
+    with self.assertRaisesRegex(ValueError, "name of an op must not be empty"):
+      _declare("")
+
+  @parameterized.parameters(
+      dict(operands=(1,)), dict(operands=("",)), dict(outputs=(2,)),
+      dict(outputs=("",)), dict(residuals=(3,), signature="(n)->(n),(n)"),
+  )  # fmt: skip
+  def test_names_that_are_none(self, **declared):
+    with self.assertRaisesRegex(
+        ValueError, "test_op: names .* strings that are not empty, got"
+    ):
+      _declare("test_op", **declared)
+
+  @parameterized.parameters(
+      dict(operands=("self",)),
+      dict(attributes={"self": np.int32}),
+  )
+  def test_name_that_python_takes(self, **declared):
+    with self.assertRaisesRegex(ValueError, r"test_op: .* several \['self'\]"):
+      _declare("test_op", **declared)
+
+  @parameterized.parameters(
+      ([],), ({"x": ()},), ("float32",), (["nothing"],), (1,), ({"x": 1},)
+  )
+  def test_dtypes_that_are_none(self, dtypes):
+    with self.assertRaisesRegex(TypeError, "test_op: `dtypes` of x must be"):
+      _declare("test_op", reference=lambda x: x, dtypes=dtypes)
+
+  @parameterized.parameters(
+      (lambda x: None,), (lambda x: {"y": x},), (lambda x: ((x,),),)
+  )
+  def test_reference_that_returns_no_arrays(self, reference):
+    with self.assertRaisesRegex(
+        TypeError, "test_op: the reference must return an array or"
+    ):
+      _declare("test_op", reference=reference)
+
+  @parameterized.parameters(
+      (lambda x: None,), (lambda x: x.dtype,), (lambda x: {"y": x.dtype},)
+  )
+  def test_results_that_are_no_dtypes(self, results):
+    with self.assertRaisesRegex(
+        TypeError, "test_op: `results` must return a sequence of dtypes, got"
+    ):
+      _declare("test_op", results=results)
+
+  @parameterized.parameters(
+      (np.int64,),
+      (kit.Attribute(np.int64, minimum=-3),),
+      (kit.Attribute(np.int64, minimum=0),),
+  )
+  def test_dimension_is_at_least_0(self, kind):
+    def reference(x, *, k):
+      if k < 1:  # It may be none of 0, which no example is then.
+        raise ZeroDivisionError
+      return jnp.full(k, x[0])
+
+    op = _declare(
+        "test_op", "(n)->(k)", reference=reference, attributes={"k": kind}
+    )
+    with self.assertRaisesRegex(ValueError, "test_op: k must be at least 0"):
+      op(_X, k=-1)
+    self.assertEqual(jax.eval_shape(lambda: op(_X, k=3)).shape, (2, 3))
+
+  def test_dimension_with_a_minimum(self):
+    op = _declare(
+        "test_op",
+        "(n)->(k)",
+        reference=lambda x, *, k: jnp.full(k, x[0]),
+        attributes={"k": kit.Attribute(np.int64, minimum=2)},
+    )
+    with self.assertRaisesRegex(ValueError, "test_op: k must be at least 2"):
+      op(_X, k=1)
 
   @parameterized.parameters(None, b"(n)->(n)", 3)
   def test_signature_that_is_no_string(self, signature):

@@ -56,7 +56,8 @@ class Attribute:
     except TypeError:
       dtype = np.dtype(object)
     kinds = "iuf" if self._is_array else "biuf"
-    if scalar is None or dtype.kind not in kinds or dtype == np.float16:
+    sizes = (4, 8) if dtype.kind == "f" else (1, 2, 4, 8)
+    if scalar is None or dtype.kind not in kinds or dtype.itemsize not in sizes:
       raise TypeError(
           "An attribute must be a str, a bool, an integer, a float32, a"
           " float64, an array ([type]) of numbers, or a mapping of these, got"
@@ -76,6 +77,12 @@ class Attribute:
   def is_dimension(self) -> bool:
     """Whether it may be the size of a result's dimension."""
     return self.type is np.int64
+
+  def as_dimension(self) -> "Attribute":
+    """Returns the attribute of a result's dimension: it is at least 0."""
+    least = max(self.minimum or 0, 0)
+    example = max(least, 1) if self.example is None else self.example
+    return dataclasses.replace(self, minimum=least, example=example)
 
   def example_value(self, op: str, name: str) -> "Value":
     """Returns the example in the declared type."""
@@ -155,6 +162,11 @@ def schema(op: str, declared: Mapping[str, Any] | None) -> dict[str, Attribute]:
   """Returns the attributes of a declaration, in which types may stand alone."""
   attributes = {}
   for name, kind in (declared or {}).items():
+    if not isinstance(name, str) or not name:
+      raise TypeError(
+          f"{op}: the name of an attribute must be a str that is not empty, got"
+          f" {name!r}."
+      )
     try:
       attributes[name] = (
           kind if isinstance(kind, Attribute) else Attribute(kind)
@@ -179,7 +191,8 @@ def convert(
   }
   if not schema.keys() - optional <= values.keys() <= schema.keys():
     raise TypeError(
-        f"{op}: expected the attributes {sorted(schema)}, got {sorted(values)}."
+        f"{op}: expected the attributes {sorted(schema)}, got"
+        f" {sorted(values, key=str)}."
     )
   return {
       name: attribute.convert(op, name, values[name])

@@ -20,7 +20,7 @@ from jax_ffi_ops.kit.declaration import plain
 
 # What the kit adds to the attributes of a handler and of a primitive.
 _TAKEN = ("active", "axis", "batch_rank", "info", "platform", "present",
-          "trailing_rank")  # fmt: skip
+          "self", "trailing_rank")  # fmt: skip
 
 
 def check_names(
@@ -30,7 +30,17 @@ def check_names(
     residuals: Sequence[str],
     attributes: Mapping[str, Attribute],
 ) -> None:
-  """Raises ValueError if a name stands for two things."""
+  """Raises ValueError if a name is none, or stands for two things."""
+  wrong = [
+      name
+      for name in (*operands, *outputs, *residuals)
+      if not isinstance(name, str) or not name
+  ]
+  if wrong:
+    raise ValueError(
+        f"{op}: names of operands and results must be strings that are not"
+        f" empty, got {wrong}."
+    )
   results = dict.fromkeys((*outputs, *residuals))
   every = [
       *operands, *(name + "_dot" for name in operands),

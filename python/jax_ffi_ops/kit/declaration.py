@@ -143,6 +143,11 @@ class Declaration:
           zip(self.operands, (jax.ShapeDtypeStruct(*x) for x in operands))
       )
       dtypes = self.results(*map(avals.get, self.slots), **plain(attributes))
+      if not isinstance(dtypes, (list, tuple)):
+        raise TypeError(
+            f"{self.name}: `results` must return a sequence of dtypes, got"
+            f" {dtypes!r}."
+        )
     elif self.reference is not None:
       source = "the reference"
       dtypes = [x.dtype for x in self.reference_results(operands, attributes)]
@@ -174,7 +179,13 @@ class Declaration:
         for name, x in zip(self.operands, operands, strict=True)
     }
     values = plain(dict(attributes))
-    return jax.eval_shape(lambda xs: self.reference(xs, values), avals)
+    results = jax.eval_shape(lambda xs: self.reference(xs, values), avals)
+    if not all(isinstance(x, jax.ShapeDtypeStruct) for x in results):
+      raise TypeError(
+          f"{self.name}: the reference must return an array or a tuple of"
+          f" arrays, got {results}."
+      )
+    return results
 
 
 def plain(attributes: Mapping[str, Value]) -> dict[str, Any]:

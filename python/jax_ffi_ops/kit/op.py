@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 import sys
+import threading
 import types
 from typing import Any
 
@@ -19,6 +20,7 @@ from jax_ffi_ops.kit.signature import Signature
 _DTypes = Collection[Any] | Mapping[str, Collection[Any] | str]
 # By target, without "_fwd": the op, and the code that declared it.
 _declared: dict[str, tuple[Op, types.CodeType]] = {}
+_declaring = threading.Lock()
 # All, those of a module that has been reloaded too: programs still have them.
 _of_primitives: dict[Any, Op] = {}
 
@@ -62,7 +64,7 @@ def op(
       "?": calls may leave the operand out, or pass None. "(n,*)": loop
       dimensions may also trail; calls take an `axis`, that of the last core
       dimension. A result dimension that no operand has is the attribute of that
-      name, of type np.int64.
+      name, of type np.int64, which is then at least 0.
     results: function of the operands (anything with shape and dtype, without
       loop dimensions) that returns the dtypes of all results; by default those
       of the reference, or without one that of the first operand.
@@ -108,8 +110,8 @@ def op(
   Raises:
     ValueError: the signature is none, names do not fit it or each other, there
       is an op of that name, or derivatives would be wrong.
-    TypeError: an attribute has no type that FFI knows, or a function does not
-      return what the signature says.
+    TypeError: an attribute has no type that FFI knows, an operand may have no
+      dtype, or a function does not return what the signature says.
     ImportError: the library lacks the forward handler, this jaxlib does not
       accept it, or another library has registered it.
   """
@@ -122,6 +124,8 @@ def op(
       raise TypeError(
           f"{name}: {what} must be a {kind.__name__}, got {value!r}."
       )
+  if not name:
+    raise ValueError("The name of an op must not be empty.")
   key = library.prefix + name
   schema = attribute_types.schema(name, attributes)
   for n, attribute in schema.items():
@@ -132,6 +136,8 @@ def op(
       )
   dimensions = [n for n, a in schema.items() if a.is_dimension]
   parsed = Signature.parse(signature, dimensions)
+  own = {d for core in parsed.results for d in core}.intersection(dimensions)
+  schema |= {n: schema[n].as_dimension() for n in own}
   slots = _operand_names(name, parsed, operands, reference)
   visible, kept = _result_names(name, parsed, outputs, residuals, slots)
   checking.check_names(name, slots, visible, kept, schema)
@@ -157,7 +163,7 @@ def op(
       signature=parsed,
       slots=slots,
       operands=slots,
-      dtypes=tuple(_allowed(dtypes, same.get(n, n)) for n in slots),
+      dtypes=tuple(_allowed(name, dtypes, same.get(n, n)) for n in slots),
       same_dtype=same,
       parameters=frozenset(parameters),
       outputs=visible,
@@ -180,12 +186,13 @@ def op(
       backward_platforms=library.register(key + "_bwd", required=False),
   )
   module = _module(sys._getframe(1))  # pylint: disable=protected-access
-  if key in _declared and not _runs_again(_declared[key][1], module.f_code):
-    raise ValueError(f"There is an op {key!r} already.")
   checking.check(declaration)
   made = Op(declaration, module.f_globals.get("__name__", "__main__"))
-  _declared[key] = made, module.f_code
-  _of_primitives[made.primitive] = made
+  with _declaring:
+    if key in _declared and not _runs_again(_declared[key][1], module.f_code):
+      raise ValueError(f"There is an op {key!r} already.")
+    _declared[key] = made, module.f_code
+    _of_primitives[made.primitive] = made
   return made
 
 
@@ -237,7 +244,7 @@ def _result_names(name, signature, outputs, residuals, operands):
     residuals = [f"residual{index}" for index in range(residuals)]
   visible = count - hidden
   if outputs is None:
-    base = "result" if any(n[:1] == "y" for n in operands) else "y"
+    base = "result" if any(str(n)[:1] == "y" for n in operands) else "y"
     outputs = [f"{base}{i}" for i in range(visible)] if visible > 1 else [base]
   if len(outputs) != visible:
     raise ValueError(
@@ -247,7 +254,18 @@ def _result_names(name, signature, outputs, residuals, operands):
   return tuple(outputs), tuple(residuals)
 
 
-def _allowed(dtypes, operand):
+def _allowed(op, dtypes, operand):
   if isinstance(dtypes, Mapping):
     dtypes = dtypes.get(operand)
-  return None if dtypes is None else frozenset(map(jnp.dtype, dtypes))
+  if dtypes is None:
+    return None
+  try:
+    allowed = frozenset(map(jnp.dtype, dtypes))
+  except TypeError:
+    allowed = None
+  if not allowed:
+    raise TypeError(
+        f"{op}: `dtypes` of {operand} must be one or several dtypes, got"
+        f" {dtypes!r}."
+    )
+  return allowed
