@@ -11,7 +11,7 @@ from scratch import library
 from scratch import smooth
 from scratch import smooth_allocating
 
-from jax_ffi_ops.kit import metadata
+from jax_ffi_ops.kit.load import abi
 
 _SIZE = 1000
 _BYTES = 4 * _SIZE
@@ -71,7 +71,7 @@ class ScratchTest(parameterized.TestCase):
     handlers = ctypes.CDLL(library.path)
     for name in ("example_smooth_result", "example_smooth_allocator"):
       traits = {
-          device: metadata.read_metadata(
+          device: abi.read_metadata(
               handlers[f"{name}_{device}"]
           ).command_buffer_compatible
           for device in library.register(name)

@@ -14,7 +14,7 @@ from stages import scale
 from stages import STAGES
 from stages import where
 
-from jax_ffi_ops.kit import metadata
+from jax_ffi_ops.kit.load import abi
 
 _X = np.arange(5, dtype=np.float32)
 
@@ -90,9 +90,7 @@ class StagesTest(absltest.TestCase):
     handlers = ctypes.CDLL(LIBRARY)
     for device in PLATFORMS:
       for stage in STAGES:
-        found = metadata.read_metadata(
-            handlers[f"example_stages_{stage}_{device}"]
-        )
+        found = abi.read_metadata(handlers[f"example_stages_{stage}_{device}"])
         self.assertEqual(
             found.command_buffer_compatible,
             (device, stage) == ("cuda", "execute"),

@@ -21,9 +21,9 @@ import jaxlib
 
 from jax_ffi_ops import cuda_versions
 from jax_ffi_ops import inspecting
-from jax_ffi_ops.kit import metadata
-from jax_ffi_ops.kit import symbols
-from jax_ffi_ops.kit.library import Library
+from jax_ffi_ops.kit.load import abi
+from jax_ffi_ops.kit.load import symbols
+from jax_ffi_ops.kit.load.library import Library
 
 _THREADS = ""
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -94,8 +94,8 @@ def _report(path: pathlib.Path, names: list[str]) -> Iterator[tuple[bool, str]]:
     version = "{}.{}".format(*described.api_version)
     graphs = "CUDA graphs" if described.command_buffer_compatible else ""
     line = f"{start} API {version}  {graphs:<11}  "
-    if not metadata.is_accepted(described.api_version):
-      newest = "{}.{}".format(*metadata.runtime_api())
+    if not abi.is_accepted(described.api_version):
+      newest = "{}.{}".format(*abi.runtime_api())
       yield False, (
           f"{line}refused: compile it with headers of API {newest} or older, or"
           " install a newer jaxlib"
@@ -168,8 +168,8 @@ def main() -> int:
   named = parser.parse_args().libraries
   here = pathlib.Path(__file__).parent / "ops"
   paths = named or [(path, []) for path in sorted(here.glob("lib*.so"))]
-  newest = "{}.{}".format(*metadata.runtime_api())
-  oldest = "{}.{}".format(*metadata.OLDEST_API)
+  newest = "{}.{}".format(*abi.runtime_api())
+  oldest = "{}.{}".format(*abi.OLDEST_API)
   print(
       f"jax {jax.__version__}, jaxlib {jaxlib.__version__}, Python"
       f" {platform.python_version()}{_THREADS}"

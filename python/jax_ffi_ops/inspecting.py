@@ -18,8 +18,8 @@ import struct
 import subprocess
 import sys
 
-from jax_ffi_ops.kit import metadata
-from jax_ffi_ops.kit import symbols
+from jax_ffi_ops.kit.load import abi
+from jax_ffi_ops.kit.load import symbols
 
 # In mangled names, the variable that XLA's macro has in the function it makes.
 # Only the object's own table of symbols has it, so `strip` removes it.
@@ -77,7 +77,7 @@ def target_of(symbol: str) -> tuple[str, str]:
 
 def described(
     path: pathlib.Path, names: Sequence[str]
-) -> dict[str, metadata.Metadata | str]:
+) -> dict[str, abi.Metadata | str]:
   """Asks functions for their metadata, in another process.
 
   A function that is no handler does anything when it is called as one.
@@ -108,7 +108,7 @@ def described(
       values = json.loads(line)
       found[name] = "is no FFI handler"
       if values:
-        found[name] = metadata.Metadata(tuple(values[0]), *values[1:])
+        found[name] = abi.Metadata(tuple(values[0]), *values[1:])
     if len(lines) < len(waiting):
       found[waiting[len(lines)]] = f"is no FFI handler: a call {end}"
   return found
@@ -123,7 +123,7 @@ def _main():
   library = ctypes.CDLL(path)
   with open(int(descriptor), "w", encoding="utf-8") as answers:
     for name in names:
-      print(json.dumps(metadata.read_metadata(library[name])), file=answers)
+      print(json.dumps(abi.read_metadata(library[name])), file=answers)
       answers.flush()
 
 

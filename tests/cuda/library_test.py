@@ -9,8 +9,8 @@ from absl.testing import absltest
 
 from jax_ffi_ops import cuda_versions
 from jax_ffi_ops import elf_sections
-from jax_ffi_ops.kit import metadata
-from jax_ffi_ops.kit import symbols
+from jax_ffi_ops.kit.load import abi
+from jax_ffi_ops.kit.load import symbols
 
 _LIBRARY = os.environ["LIBRARY"]
 _CONTENT = pathlib.Path(_LIBRARY).read_bytes()
@@ -49,9 +49,9 @@ class LibraryTest(absltest.TestCase):
   def test_metadata(self):
     loaded = ctypes.CDLL(_LIBRARY)
     for handler in _HANDLERS:
-      cpu = metadata.read_metadata(loaded[handler + "_cpu"])
-      cuda = metadata.read_metadata(loaded[handler + "_cuda"])
-      self.assertTrue(metadata.is_accepted(cuda.api_version))
+      cpu = abi.read_metadata(loaded[handler + "_cpu"])
+      cuda = abi.read_metadata(loaded[handler + "_cuda"])
+      self.assertTrue(abi.is_accepted(cuda.api_version))
       self.assertEqual(cpu.api_version, cuda.api_version)
       self.assertFalse(cpu.command_buffer_compatible)
       self.assertTrue(cuda.command_buffer_compatible)

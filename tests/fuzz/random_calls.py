@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.dimensions import Parts
+from jax_ffi_ops.kit.calls.dimensions import Parts
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import choices
 from jax_ffi_ops.kit.testing import wrong_calls
@@ -212,7 +212,7 @@ def _may_have_other_dtypes(target, frame, right_one):
 
 
 def _is_legal(target, name, value):
-  op = target.declared
+  op = target.call.declared
   if name == "present":
     slots = range(len(op.operands))
     required = sum(1 << i for i in slots if i not in op.signature.optional)

@@ -17,8 +17,8 @@ import numpy as np
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit import sharding
 from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.primitives import sharding
 from jax_ffi_ops.kit.testing import checks
 
 _SEED = int(os.environ.get("FUZZ_SEED", "0"))

@@ -13,7 +13,7 @@ import ctypes
 
 import jax
 
-from jax_ffi_ops.kit import metadata
+from jax_ffi_ops.kit.load import abi
 from jax_ffi_ops.kit.testing.contract import Target
 
 _HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
@@ -65,7 +65,7 @@ def wrap(
   handler.restype, handler.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
 
   def call(address):
-    frame = metadata._CallFrame.from_address(address)
+    frame = abi._CallFrame.from_address(address)
     if frame.extension_start:
       return handler(address)
     with change(frame):

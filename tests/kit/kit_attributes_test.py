@@ -13,7 +13,7 @@ import numpy as np
 import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
-from jax_ffi_ops.kit import attributes
+from jax_ffi_ops.kit.declare import attributes
 
 _LIBRARY = kit.Library(
     pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"

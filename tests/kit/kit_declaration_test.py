@@ -17,7 +17,7 @@ import numpy as np
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.signature import Signature
+from jax_ffi_ops.kit.declare.signature import Signature
 
 _PATH = pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
 _X = np.ones((2, 4), np.float32)

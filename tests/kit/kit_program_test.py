@@ -14,7 +14,6 @@ import numpy as np
 
 from jax_ffi_ops import add_rms_norm
 from jax_ffi_ops import rms_norm
-from jax_ffi_ops.kit.calls import Call
 from jax_ffi_ops.kit.op import find
 from jax_ffi_ops.kit.testing import checks
 from jax_ffi_ops.kit.testing import devices
@@ -167,16 +166,15 @@ class KitProgramTest(parameterized.TestCase):
 
   def test_the_reference_has_the_values(self):
     def other_platform(*args):  # What a program for a TPU does.
-      op = find("xla_ffi_ops_rms_norm").declaration
-      eqn = jax.make_jaxpr(rms_norm)(*args).eqns[0]
-      return Call.of(op, eqn.params).reference(args)[0]
+      (equation,) = jax.make_jaxpr(rms_norm)(*args).eqns
+      return equation.params["call"].reference(args)["y"]
 
     self.check(jax.jit(other_platform)(*self.args))
 
   def test_jaxpr_is_for_people(self):
     self.assertRegex(
         str(jax.make_jaxpr(rms_norm)(*self.args)),
-        r"c:f32\[8,6,16\] \S+ = rms_norm\[eps=1e-06 present=3\] a b",
+        r"c:f32\[8,6,16\] \S+ = rms_norm\[call=\(eps=1e-06, present=3\)\] a b",
     )
 
   def test_threads(self):

@@ -12,10 +12,9 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
-from jax_ffi_ops.kit import workspaces
-from jax_ffi_ops.kit.backward import BackwardCall
-from jax_ffi_ops.kit.backward import Info
-from jax_ffi_ops.kit.calls import Call
+from jax_ffi_ops.kit.calls.backward import BackwardCall
+from jax_ffi_ops.kit.calls.forward import ForwardCall
+from jax_ffi_ops.kit.declare.value import Value
 import python_process
 
 _X = np.ones((2, 4), np.float32)
@@ -165,7 +164,7 @@ class KitRulesTest(parameterized.TestCase):
     op = declare("(n,*)->(n,*)", reference=jnp.cumsum, operands=("x",))
     program = jax.make_jaxpr(jax.vmap(op, -1, -1))(np.ones((3, 4, 5)))
     self.assertLen(program.eqns, 1)
-    self.assertEqual(program.eqns[0].params["trailing_rank"], 1)
+    self.assertEqual(program.eqns[0].params["call"].trailing_rank, 1)
 
   @parameterized.parameters(
       ("float16", "float16", "float16"),
@@ -202,13 +201,11 @@ class KitRulesTest(parameterized.TestCase):
   def test_workspaces(self, shared, loops, batch_rank, expected):
     op = declare_scaled().declaration
     leading = loops if shared == loops else (*shared, *loops)
-    params = {"present": 3, "eps": None}
     f32 = lambda *shape: jax.ShapeDtypeStruct(shape, np.float32)
     arrays = f32(*leading, 8), f32(*shared, 8), f32(*leading), f32(*leading, 8)
-    call = BackwardCall.of(
-        Call.of(op, params), arrays, batch_rank, Info(("y",))
-    )
-    (found,) = workspaces.workspaces(call)
+    call = BackwardCall(ForwardCall(op, Value({}), 3), batch_rank, ("y",))
+    self.assertEmpty(call.workspaces("cpu", arrays))
+    (found,) = call.workspaces("cuda", arrays).values()
     self.assertEqual((found.shape, found.dtype), (expected, np.float32))
 
   def test_choice_of_the_handler(self):

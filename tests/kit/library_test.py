@@ -16,8 +16,8 @@ import jaxlib
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit import metadata
-from jax_ffi_ops.kit import registry
+from jax_ffi_ops.kit.load import abi
+from jax_ffi_ops.kit.load import registry
 import python_process
 
 _PATH = pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
@@ -83,21 +83,21 @@ class LibraryTest(parameterized.TestCase):
   def test_older_jaxlib(self, target, runtime):
     accepted = rf"{jaxlib.__version__} accepts 0\.1 to 0\.{runtime[1]}:"
     message = rf"{target}.* version 0\.3 .*{accepted}"
-    with mock.patch.object(metadata, "runtime_api", return_value=runtime):
+    with mock.patch.object(abi, "runtime_api", return_value=runtime):
       with self.assertRaisesRegex(ImportError, message):
         kit.Library(_PATH).register(target)
     self.register.assert_not_called()
 
   def test_library_older_than_any_jaxlib_accepts(self):
-    described = metadata.Metadata((0, 0), False, False)
-    with mock.patch.object(metadata, "read_metadata", return_value=described):
+    described = abi.Metadata((0, 0), False, False)
+    with mock.patch.object(abi, "read_metadata", return_value=described):
       with self.assertRaisesRegex(ImportError, r"version 0\.0 .* 0\.1 to 0\."):
         kit.Library(_PATH).register(_TARGETS[0])
     self.register.assert_not_called()
 
   @parameterized.parameters(((0, 3),), ((0, 99),))
   def test_newer_jaxlib(self, runtime):
-    with mock.patch.object(metadata, "runtime_api", return_value=runtime):
+    with mock.patch.object(abi, "runtime_api", return_value=runtime):
       kit.Library(_PATH).register(_TARGETS[0])
     self.assertLen(self.register.mock_calls, len(_PLATFORMS))
 
@@ -105,12 +105,12 @@ class LibraryTest(parameterized.TestCase):
   def test_metadata(self, target):
     handler = ctypes.CDLL(str(_PATH))[target + "_cpu"]
     self.assertEqual(
-        metadata.read_metadata(handler),
-        metadata.Metadata((0, 3), False, False),
+        abi.read_metadata(handler),
+        abi.Metadata((0, 3), False, False),
     )
 
   def test_runtime_api(self):
-    self.assertBetween(metadata.runtime_api(), (0, 3), (0, 99))
+    self.assertBetween(abi.runtime_api(), (0, 3), (0, 99))
 
   def test_import_starts_no_backend(self):
     program = (

@@ -3,14 +3,15 @@
 
 from collections.abc import Callable
 import functools
+from typing import Any
 from unittest import mock
 
 import jax
 import jax.numpy as jnp
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit import layout
-from jax_ffi_ops.kit import lowering
+from jax_ffi_ops.kit.calls import loop_axes
+from jax_ffi_ops.kit.primitives import lowering
 from ops import library
 
 
@@ -27,39 +28,36 @@ def declare(name: str) -> kit.Op:
   )
 
 
-def declare_with(
-    name: str, primitive: type, method: str, faulty: Callable
-) -> kit.Op:
-  """Declares the op with a method of a primitive replaced by `faulty`.
+def with_fault(owner: type, method: str, faulty: Callable) -> Any:
+  """Returns a context in which a method is replaced by `faulty`.
 
-  That is called with the primitive, the method and the method's arguments.
+  That is called with the method's object, the method and its arguments.
   """
-  original = getattr(primitive, method)
+  original = getattr(owner, method)
 
   def replaced(self, *args, **kwargs):
     return faulty(self, original, *args, **kwargs)
 
-  with mock.patch.object(primitive, method, replaced):
-    return declare(name)
+  return mock.patch.object(owner, method, replaced)
 
 
-def reversing(self, original, operands, axes, **params):
+def reversing(self, original, operands, axes, *, call):
   """Returns the results of the last example first."""
-  results, axes = original(self, operands, axes, **params)
+  results, axes = original(self, operands, axes, call=call)
   return [result[::-1] for result in results], axes
 
 
-def copying(self, original, operands, axes, **params):
+def copying(self, original, operands, axes, *, call):
   """Copies for each example what all of them share."""
   size = next(x.shape[a] for x, a in zip(operands, axes) if a is not None)
   copied = [
       jnp.broadcast_to(x, (size, *x.shape)) if axis is None else x
       for x, axis in zip(operands, axes)
   ]
-  return original(self, copied, [axis or 0 for axis in axes], **params)
+  return original(self, copied, [axis or 0 for axis in axes], call=call)
 
 
-def looping(self, original, operands, axes, **params):
+def looping(self, original, operands, axes, *, call):
   """Makes one call per example."""
   del original
   moved = [
@@ -67,39 +65,39 @@ def looping(self, original, operands, axes, **params):
       for x, axis in zip(operands, axes)
   ]
 
-  def call(index):
+  def one_call(index):
     one = [x if a is None else x[index] for x, a in zip(moved, axes)]
-    return self(*one, **params)
+    return self(*one, call=call)
 
   size = next(x.shape[0] for x, a in zip(moved, axes) if a is not None)
-  results = jax.lax.map(call, jnp.arange(size))
+  results = jax.lax.map(one_call, jnp.arange(size))
   return results, [0] * len(results)
 
 
-def computing_again(self, original, operands, tangents, **params):
+def computing_again(self, original, operands, tangents, *, call):
   """Calls the forward handler for the tangents too."""
-  results, tangents = original(self, operands, tangents, **params)
-  (again,) = self(*operands, **params)
+  results, tangents = original(self, operands, tangents, call=call)
+  (again,) = self(*operands, call=call)
   return results, [tangents[0] * (1 + 0 * again)]
 
 
-class _WithoutSums(layout.Layout):
+class _WithoutSums(loop_axes.LoopAxes):
 
   def summed(self, result):
     del result
     return []
 
 
-def without_sums(self, original, operands, **params):
+def without_sums(self, original, arrays):
   """Takes a device's part of a sum for the sum."""
-  found = original(self, operands, **params)
+  found = original(self, arrays)
   return _WithoutSums(found.operands, found.results, found.rank)
 
 
-def whole(self, original, operands, **params):
+def whole(self, original, arrays):
   """Wants the whole operands on every device."""
-  found = original(self, operands, **params)
-  return layout.Layout(
+  found = original(self, arrays)
+  return loop_axes.LoopAxes(
       [(None,) * len(axes) for axes in found.operands],
       [(None,) * len(axes) for axes in found.results],
       0,
@@ -110,10 +108,10 @@ def declare_without_calling_backward(name: str) -> kit.Op:
   """Declares the op such that its backward handler is not used."""
   register = lowering.register
 
-  def forward_only(primitive, layout, reference, *handler):
+  def forward_only(primitive, reference, *handler):
     if primitive.name.endswith("_bwd"):
       handler = ()
-    register(primitive, layout, reference, *handler)
+    register(primitive, reference, *handler)
 
   with mock.patch.object(lowering, "register", forward_only):
     return declare(name)

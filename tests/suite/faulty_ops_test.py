@@ -7,12 +7,12 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import faulty_ops
 from faulty_ops import declare
-from faulty_ops import declare_with
 import jax.numpy as jnp
 
 from jax_ffi_ops.kit import testing
-from jax_ffi_ops.kit.backward_primitive import BackwardPrimitive
-from jax_ffi_ops.kit.forward_primitive import ForwardPrimitive
+from jax_ffi_ops.kit.calls.backward import BackwardCall
+from jax_ffi_ops.kit.calls.forward import ForwardCall
+from jax_ffi_ops.kit.primitives.forward import ForwardPrimitive
 
 _NUMBERS = r"-?\d\S*, expected -?\d\S*; \d+ of \d+ elements are wrong"
 
@@ -141,8 +141,8 @@ class FaultyOpsTest(parameterized.TestCase):
       ),
       (
           "missing_sum",
-          BackwardPrimitive,
-          "_layout",
+          BackwardCall,
+          "loop_axes",
           faulty_ops.without_sums,
           testing.PartitioningTest,
           "test_partitioned_automatically",
@@ -151,8 +151,8 @@ class FaultyOpsTest(parameterized.TestCase):
       ),
       (
           "gathers",
-          ForwardPrimitive,
-          "_layout",
+          ForwardCall,
+          "loop_axes",
           faulty_ops.whole,
           testing.PartitioningTest,
           "test_partitioned_automatically",
@@ -169,11 +169,9 @@ class FaultyOpsTest(parameterized.TestCase):
           "under vjp: 2 calls of test_computes_twice_fwd, not 1",
       ),
   )
-  def test_primitives(
-      self, name, primitive, method, faulty, suite, test, message
-  ):
-    op = declare_with(f"test_{name}", primitive, method, faulty)
-    self.check(op, suite, test, message)
+  def test_primitives(self, name, owner, method, faulty, suite, test, message):
+    with faulty_ops.with_fault(owner, method, faulty):
+      self.check(declare(f"test_{name}"), suite, test, message)
 
   def test_wrong_dtype(self):
     def op(x, w):

@@ -4,8 +4,8 @@
 import dataclasses
 import functools
 
-from jax_ffi_ops.kit.signature import Core
-from jax_ffi_ops.kit.signature import Signature
+from jax_ffi_ops.kit.declare.signature import Core
+from jax_ffi_ops.kit.declare.signature import Signature
 import names
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -5,10 +5,8 @@ from typing import Any
 
 import jax
 
-from jax_ffi_ops.kit import choice
-from jax_ffi_ops.kit.calls import Call
+from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.function import ops_of
-from jax_ffi_ops.kit.op import find
 
 _PLATFORMS = ("cpu", "cuda")
 
@@ -29,9 +27,10 @@ def explain(function: Any, *operands: Any, **attributes: Any) -> str:
 
   def collect(jaxpr):
     for equation in jaxpr.eqns:
-      op = find(equation.primitive)  # Of a reloaded module, it is another.
-      if op is not None and op.targets in targets:
-        lines.extend(_lines(op.declaration, equation))
+      call = equation.params.get("call")
+      # The op of a reloaded module is another, with the same targets.
+      if isinstance(call, ForwardCall) and call.declared.targets in targets:
+        lines.extend(_lines(call, [x.aval for x in equation.invars]))
       for inner in jax.tree.leaves(list(equation.params.values())):
         if hasattr(inner, "jaxpr"):
           collect(inner.jaxpr)
@@ -48,9 +47,8 @@ def explain(function: Any, *operands: Any, **attributes: Any) -> str:
   return "\n".join(lines)
 
 
-def _lines(op, equation):
-  call = Call.of(op, equation.params)
-  avals = [x.aval for x in equation.invars]
+def _lines(call, avals):
+  op = call.op
   rules = [n for n in ("transpose", "backward", "jvp") if getattr(op, n)]
   fallbacks = {"forward": "reference", "backward": (*rules, "reference")[0]}
   handlers = {
@@ -58,7 +56,7 @@ def _lines(op, equation):
       "backward": (op.backward_target, op.backward_platforms),
   }
   for platform in _PLATFORMS:
-    declined = choice.forward_choice(platform, call, avals)
+    declined = call.declined(platform, avals)
     parts = []
     for what, (target, platforms) in handlers.items():
       reason = declined

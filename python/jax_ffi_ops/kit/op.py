@@ -9,20 +9,19 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jax_ffi_ops.kit import attributes as attribute_types
-from jax_ffi_ops.kit import checking
-from jax_ffi_ops.kit import rules
-from jax_ffi_ops.kit.declaration import Declaration
+from jax_ffi_ops.kit.declare import attributes as attribute_types
+from jax_ffi_ops.kit.declare import author_functions
+from jax_ffi_ops.kit.declare import checking
+from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
+from jax_ffi_ops.kit.declare.declaration import Declaration
+from jax_ffi_ops.kit.declare.signature import Signature
 from jax_ffi_ops.kit.function import Op
-from jax_ffi_ops.kit.library import Library
-from jax_ffi_ops.kit.signature import Signature
+from jax_ffi_ops.kit.load.library import Library
 
 _DTypes = Collection[Any] | Mapping[str, Collection[Any] | str]
 # By target, without "_fwd": the op, and the code that declared it.
 _declared: dict[str, tuple[Op, types.CodeType]] = {}
 _declaring = threading.Lock()
-# All, those of a module that has been reloaded too: programs still have them.
-_of_primitives: dict[Any, Op] = {}
 
 
 def op(
@@ -170,12 +169,12 @@ def op(
       residuals=kept,
       attributes=schema,
       results=results,
-      reference=rules.Rule(reference, slots) if reference else None,
-      jvp=rules.Rule.of(
+      reference=AuthorFunction(reference, slots) if reference else None,
+      jvp=AuthorFunction.of(
           name, "jvp", jvp, [*known, *(n + "_dot" for n in slots)]
       ),
-      transpose=rules.Rule.of(name, "transpose", transpose, cotangents),
-      backward=rules.Rule.of(
+      transpose=AuthorFunction.of(name, "transpose", transpose, cotangents),
+      backward=AuthorFunction.of(
           name, "backward", backward, [*slots, *kept, *cotangents]
       ),
       weights=weights,
@@ -192,7 +191,6 @@ def op(
     if key in _declared and not _runs_again(_declared[key][1], module.f_code):
       raise ValueError(f"There is an op {key!r} already.")
     _declared[key] = made, module.f_code
-    _of_primitives[made.primitive] = made
   return made
 
 
@@ -209,17 +207,15 @@ def _runs_again(code, new):
   return new is not code and new.co_filename == code.co_filename
 
 
-def find(name: Any) -> Op | None:
-  """Returns the op of this name (with the prefix) or forward primitive."""
-  if isinstance(name, str):
-    return _declared[name][0] if name in _declared else None
-  return _of_primitives.get(name)
+def find(name: str) -> Op | None:
+  """Returns the op of this name (with the prefix)."""
+  return _declared[name][0] if name in _declared else None
 
 
 def _operand_names(name, signature, operands, reference):
   count = len(signature.operands)
   if operands is None and reference is not None:
-    operands = rules.positional(reference)[:count]
+    operands = author_functions.positional(reference)[:count]
   if operands is None:
     operands = [f"operand {index}" for index in range(count)]
   if len(operands) != count:

@@ -9,8 +9,8 @@ from absl.testing import absltest
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit import lowering
 from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.calls import workspaces
 from jax_ffi_ops.kit.op import find
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
@@ -45,7 +45,7 @@ def _emulated():
 
 
 def setUpModule():
-  patch = mock.patch.object(lowering, "_WORKSPACE_PLATFORMS", ("cpu", "cuda"))
+  patch = mock.patch.object(workspaces, "PLATFORMS", ("cpu", "cuda"))
   patch.start()
   unittest.addModuleCleanup(patch.stop)
 

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit import metadata
+from jax_ffi_ops.kit.load import abi
 
 _ERRORS = {
     "error": "NOT_FOUND: kit_test_fail: gone",
@@ -71,7 +71,7 @@ class SymbolsTest(absltest.TestCase):
   def test_one_handler_for_every_device(self):
     library = handlers.load("cuda_stub")
     for suffix, in_command_buffers in (("_cpu", False), ("_cuda", True)):
-      described = metadata.read_metadata(library["kit_test_stub" + suffix])
+      described = abi.read_metadata(library["kit_test_stub" + suffix])
       self.assertEqual(described.command_buffer_compatible, in_command_buffers)
       self.assertFalse(described.stateful)
 
@@ -79,7 +79,7 @@ class SymbolsTest(absltest.TestCase):
     library = handlers.load("kit_test_ext")
     self.assertIsInstance(library.kit_test_fail_cpu, ctypes._CFuncPtr)
     self.assertFalse(hasattr(library, "kit_test_fail_cuda"))
-    described = metadata.read_metadata(library.kit_test_fail_cpu)
+    described = abi.read_metadata(library.kit_test_fail_cpu)
     self.assertFalse(described.command_buffer_compatible)
 
 

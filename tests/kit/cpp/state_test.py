@@ -15,8 +15,8 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import _jax
-from jax_ffi_ops.kit import metadata
 from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.load import abi
 from jax_ffi_ops.kit.testing import right_calls
 from jax_ffi_ops.kit.testing.contract import targets
 from jax_ffi_ops.kit.testing.expected import Definition
@@ -77,7 +77,7 @@ class StateTest(parameterized.TestCase):
       _counter(start)()
 
   def test_metadata(self):
-    described = metadata.read_metadata(
+    described = abi.read_metadata(
         _LIBRARY._library.kit_test_count_instantiate_cpu
     )
     self.assertTrue(described.stateful)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jax_ffi_ops.kit import metadata as abi
+from jax_ffi_ops.kit.load import abi
 
 _CODES = {  # XLA_FFI_DataType
     **{"bool": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "uint8": 6},

@@ -11,10 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit.calls import Call
-from jax_ffi_ops.kit.declaration import Declaration
-from jax_ffi_ops.kit.declaration import plain
-from jax_ffi_ops.kit.op import find
+from jax_ffi_ops.kit.calls.forward import ForwardCall
+from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.testing import oracle
 
 # The loop dimensions of most calls: 8 to be split over devices, 6 over two.
@@ -114,25 +112,17 @@ class Case:
     return (*loops[:first], *core, *loops[first:])
 
   @functools.cached_property
-  def _call(self) -> tuple[Declaration, Call]:
+  def call(self) -> ForwardCall:
+    """The call of the op, by its operands without loop dimensions."""
     operands = [jax.ShapeDtypeStruct(x.core, x.dtype) for x in self.operands]
     with jax.enable_x64(self.is_wide):
       calls = list(_calls(jax.make_jaxpr(self)(*operands).jaxpr))
     if len(calls) != 1:
       raise ValueError(
           f"{self.function} must call one op of jax_ffi_ops.kit once, but calls"
-          f" {[op.name for op, _ in calls]}."
+          f" {[call.op.name for call in calls]}."
       )
     return calls[0]
-
-  @property
-  def declared(self) -> Declaration:
-    """The op with all of its operands."""
-    return self._call[0]
-
-  @property
-  def call(self) -> Call:
-    return self._call[1]
 
   @property
   def op(self) -> Declaration:
@@ -145,8 +135,7 @@ class Case:
     ranks = tuple(len(x.core) for x in self.operands)
     if self.op.reference is None:
       return oracle.Oracle(self.reference or self._reference, ranks)
-    attributes = tuple(self.call.attributes.items())
-    return _oracle_of_op(self.op, attributes, ranks)
+    return _oracle_of_op(self.op, self.call.attributes, ranks)
 
   @functools.cached_property
   def oracle(self) -> oracle.Oracle:
@@ -252,24 +241,23 @@ class Case:
 
 def _by_reference(op, attributes, operands):
   named = dict(zip(op.operands, operands, strict=True))
-  return op.reference(named, plain(attributes))
+  return op.reference(named, attributes.plain)
 
 
 @functools.cache
 def _oracle_of_op(op, attributes, ranks):
   """Returns one for all dtypes: it computes in float64 anyhow."""
   return oracle.Oracle(
-      lambda *operands: _by_reference(op, dict(attributes), operands), ranks
+      lambda *operands: _by_reference(op, attributes, operands), ranks
   )
 
 
 def _calls(jaxpr):
-  """Yields the ops that a jaxpr calls, with their attributes."""
+  """Yields the calls of ops in a jaxpr."""
   for equation in jaxpr.eqns:
-    op = find(equation.primitive)
-    if op is not None:
-      call = Call.of(op.declaration, equation.params)
-      yield op.declaration, call
+    call = equation.params.get("call")
+    if isinstance(call, ForwardCall):
+      yield call
     for inner in jax.tree.leaves(list(equation.params.values())):
       if hasattr(inner, "jaxpr"):
         yield from _calls(inner.jaxpr)

@@ -15,7 +15,7 @@ from jax_ffi_ops.kit.testing.case import Case
 def presences(case: Case) -> Iterator[Case]:
   """Yields the case with each choice of the optional operands it has."""
   optional = [
-      i for i in sorted(case.declared.signature.optional)
+      i for i in sorted(case.call.declared.signature.optional)
       if i < len(case.slots) and case.slots[i] is not None
   ]  # fmt: skip
   for chosen in itertools.product((True, False), repeat=len(optional)):

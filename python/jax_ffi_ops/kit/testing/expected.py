@@ -9,10 +9,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit.declaration import plain
-from jax_ffi_ops.kit.dimensions import Parts
+from jax_ffi_ops.kit.calls.dimensions import Parts
+from jax_ffi_ops.kit.declare.author_functions import positional
 from jax_ffi_ops.kit.dtypes import accumulator
-from jax_ffi_ops.kit.rules import positional
 from jax_ffi_ops.kit.testing import checks
 from jax_ffi_ops.kit.testing import transforms
 from jax_ffi_ops.kit.testing.bounded import Bounded
@@ -30,7 +29,7 @@ class Definition:
 
   def __init__(self, case: Any):
     self.case = case
-    self._attributes = plain(case.call.attributes)
+    self._attributes = case.call.attributes.plain
 
   def author(self, target: Target) -> Callable[..., Any] | None:
     """Returns the author's definition in NumPy of a target, if there is one."""

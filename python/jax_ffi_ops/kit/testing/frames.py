@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jax_ffi_ops.kit.library import Library
+from jax_ffi_ops.kit.load.library import Library
 from jax_ffi_ops.kit.testing.runtime import Runtime
 
 Shape = tuple[int, ...]

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit.calls import Call
+from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.dtypes import is_allowed
 from jax_ffi_ops.kit.dtypes import unserved_weight
 from jax_ffi_ops.kit.testing.frames import Buffer
@@ -18,7 +18,10 @@ class WrongOperandsError(ValueError):
 
 
 def check(
-    target: Any, call: Call, operands: Mapping[str, Buffer], batch_rank: int
+    target: Any,
+    call: ForwardCall,
+    operands: Mapping[str, Buffer],
+    batch_rank: int,
 ) -> None:
   """Raises WrongOperandsError unless a target can be called with operands."""
   if tuple(operands) != target.operands:

@@ -67,7 +67,7 @@ class PublicCallTest(Base):
     for i, name in enumerate(self.case.op.operands):
       for value in _NO_ARRAYS:
         self._check_call(TypeError, [name], repr(value), self._with(i, value))
-      if i not in self.case.declared.signature.optional:
+      if i not in self.case.call.declared.signature.optional:
         self._check_call(TypeError, [name], None, self._with(i, None))
 
   def test_refuses_shapes(self):
@@ -141,9 +141,10 @@ class PublicCallTest(Base):
     """Else nobody would see a handler that takes the default for granted."""
     if not self.case.op.attributes:
       return
-    values = self.case.call.attributes
+    values = self.case.call.attributes.value
     try:
-      defaults = dataclasses.replace(self.case, attributes={}).call.attributes
+      without = dataclasses.replace(self.case, attributes={})
+      defaults = without.call.attributes.value
     except TypeError:
       return  # There are none.
     same = [name for name, value in defaults.items() if value == values[name]]

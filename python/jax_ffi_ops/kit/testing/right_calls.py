@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jax_ffi_ops.kit.dimensions import Parts
+from jax_ffi_ops.kit.calls.dimensions import Parts
 from jax_ffi_ops.kit.testing.case import Case
 from jax_ffi_ops.kit.testing.contract import Target
 from jax_ffi_ops.kit.testing.expected import Arrays

@@ -7,7 +7,7 @@ import random
 import threading
 from typing import Any, NamedTuple
 
-from jax_ffi_ops.kit import metadata as abi
+from jax_ffi_ops.kit.load import abi
 from jax_ffi_ops.kit.testing.call_frames import CallFrame
 
 INVALID_ARGUMENT, _UNIMPLEMENTED = 3, 12  # XLA_FFI_Error_Code

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit.attributes import Attribute
+from jax_ffi_ops.kit.declare.attributes import Attribute
 from jax_ffi_ops.kit.testing.contract import Target
 from jax_ffi_ops.kit.testing.frames import Buffer
 from jax_ffi_ops.kit.testing.frames import Frame
@@ -191,8 +191,8 @@ def _bad_values(target, frame, name, value):
 
 
 def _bad_bits(target, bits):
-  slots = target.declared.operands
-  optional = target.declared.signature.optional
+  slots = target.call.declared.operands
+  optional = target.call.declared.signature.optional
   required = sum(1 << i for i in range(len(slots)) if i not in optional)
   values = {0, -1, bits | 1 << len(slots), bits | 1 << 62, -(2**63) | bits}
   values |= {bits ^ 1 << i for i in range(len(slots))}

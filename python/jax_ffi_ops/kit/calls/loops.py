@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 
-from jax_ffi_ops.kit.dimensions import Dimensions
-from jax_ffi_ops.kit.dimensions import Parts
-from jax_ffi_ops.kit.dimensions import Shape
+from jax_ffi_ops.kit.calls.dimensions import Dimensions
+from jax_ffi_ops.kit.calls.dimensions import Parts
+from jax_ffi_ops.kit.calls.dimensions import Shape
 
 _Function = Callable[..., tuple[jax.Array, ...]]
 
@@ -68,39 +68,3 @@ def broadcast(x: jax.Array, core_rank: int, shape: Parts) -> jax.Array:
   """Broadcasts an array with all or none of the loop dimensions, or with 1s."""
   own = Parts((), shape.core, ()) if x.ndim == core_rank else shape
   return fill(x, own, shape)
-
-
-def add_leading(
-    x: jax.Array, axis: int | None, parts: Parts, dims: Dimensions, star: bool
-) -> jax.Array:
-  """Adds a leading loop dimension to an array of a forward call, for vmap.
-
-  Args:
-    x: the array.
-    axis: where it has its batch axis; None for an operand that has none.
-    parts: its shape without that.
-    dims: of the call without that.
-    star: whether the array may have trailing loops.
-  """
-  if axis is None:
-    return x[None] if parts.rank else x
-  x = jnp.moveaxis(x, axis, 0)
-  if parts.rank or not dims.rank:
-    return x
-  # It had no loops, and gets dimensions of 1 for those of the others.
-  if star:
-    x = jnp.expand_dims(x, range(x.ndim, x.ndim + len(dims.trailing)))
-  return jnp.expand_dims(x, range(1, 1 + len(dims.leading)))
-
-
-def add_trailing(
-    x: jax.Array, axis: int | None, parts: Parts, dims: Dimensions
-) -> jax.Array:
-  """As `add_leading`, but for a batch axis that is the last one and remains."""
-  if axis is None:
-    return x[..., None] if parts.rank else x
-  if parts.rank or not dims.rank:
-    return x
-  first = len(parts.core)
-  x = jnp.expand_dims(x, range(first, first + len(dims.trailing)))
-  return jnp.expand_dims(x, range(len(dims.leading)))

@@ -12,9 +12,9 @@ from typing import Any
 
 from jax.sharding import PartitionSpec
 
-from jax_ffi_ops.kit.backward import BackwardCall
-from jax_ffi_ops.kit.calls import Call
-from jax_ffi_ops.kit.dimensions import Shape
+from jax_ffi_ops.kit.calls.dimensions import Dimensions
+from jax_ffi_ops.kit.calls.dimensions import Parts
+from jax_ffi_ops.kit.calls.dimensions import Shape
 
 # Per axis of an array: the number of the loop dimension, or None for one
 # that is not split: a core dimension, or a broadcast one.
@@ -25,12 +25,21 @@ Split = Mapping[int, tuple[str, ...]]
 
 
 @dataclasses.dataclass(frozen=True)
-class Layout:
+class LoopAxes:
   """The axes of a call's operands and results."""
 
   operands: list[Axes]
   results: list[Axes]
   rank: int  # number of loop dimensions
+
+  @classmethod
+  def of(cls, dims: Dimensions, results: Sequence[Parts]) -> "LoopAxes":
+    """Returns the axes of a call with such arrays and results."""
+    return cls(
+        [_axes(dims, parts) for parts in dims.arrays],
+        [_axes(dims, parts) for parts in results],
+        dims.rank,
+    )
 
   def summed(self, result: int) -> list[int]:
     """Returns the loop dimensions that a result is a sum over."""
@@ -65,52 +74,6 @@ class Layout:
 def spec(axes: Axes, split: Split) -> PartitionSpec:
   """Returns how an array is split."""
   return PartitionSpec(*(split.get(d) for d in axes))
-
-
-def forward_layout(call: Call, operands: Sequence[Any]) -> Layout:
-  """Returns the layout of a forward call."""
-  dims = call.dimensions(dict(zip(call.op.operands, operands, strict=True)))
-  results = [dims.full(core) for core in call.op.signature.results]
-  return _layout(dims, dims.arrays, results)
-
-
-def tangent_layout(
-    call: Call,
-    operands: Sequence[Any],
-    kept: Sequence[str],
-    active: Sequence[str],
-) -> Layout:
-  """Returns the layout of a tangent call.
-
-  Args:
-    call: the forward call.
-    operands: all operands of that, or avals.
-    kept: the names of the operands and results that it has.
-    active: the names of the operands whose tangents it has.
-  """
-  forward = forward_layout(call, operands)
-  axes = dict(zip(call.op.operands, forward.operands))
-  axes |= zip(call.op.result_names, forward.results)
-  outputs = call.differentiable_results(operands)
-  return Layout(
-      [axes[name] for name in (*kept, *active)],
-      [forward.results[index] for index in outputs],
-      forward.rank,
-  )
-
-
-def backward_layout(backward: BackwardCall) -> Layout:
-  """Returns the layout of a backward call."""
-  results = [parts for parts, _ in backward.gradients.values()]
-  return _layout(backward.dims, backward.dims.arrays, results)
-
-
-def _layout(dims, operands, results):
-  return Layout(
-      [_axes(dims, parts) for parts in operands],
-      [_axes(dims, parts) for parts in results],
-      dims.rank,
-  )
 
 
 def _axes(dims, parts):

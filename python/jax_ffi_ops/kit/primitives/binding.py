@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all primitives have in common: how they are made, called and typed."""
+"""How all primitives are made, called and typed.
+
+Each has one parameter, `call`: see calls/base.py.
+"""
 
 from collections.abc import Callable, Sequence
 import functools
@@ -12,36 +15,30 @@ from jax.interpreters import batching
 from jax.interpreters import xla
 import jax.numpy as jnp
 
-from jax_ffi_ops.kit import layout as layouts
-from jax_ffi_ops.kit import sharding
+from jax_ffi_ops.kit.calls.base import Call
+from jax_ffi_ops.kit.calls.loop_axes import spec
 from jax_ffi_ops.kit.dtypes import in_64_bits_if_given
+from jax_ffi_ops.kit.primitives import sharding
 
 
 def aval(x: Any) -> jax.core.ShapedArray:
-  """Returns the type of an array, of a type, or of what a rule is to find."""
+  """Returns the type of an array, of a type, or of an ad.UndefinedPrimal."""
   if isinstance(x, jax.core.ShapedArray):
     return x
   return x.aval if ad.is_undefined_primal(x) else jax.typeof(x)
 
 
-def without(x: Any, axis: int | None) -> jax.ShapeDtypeStruct:
-  """Returns shape and dtype without a batch axis."""
-  shape = x.shape if axis is None else (*x.shape[:axis], *x.shape[axis + 1 :])
-  return jax.ShapeDtypeStruct(shape, x.dtype)
-
-
 def primitive(
     name: str,
-    avals: Callable[..., Any],
     jvp: Callable[..., Any],
     batch: Callable[..., Any],
     transpose: Callable[..., Any] | None = None,
 ) -> jex_core.Primitive:
-  """Makes a primitive with several results; `avals` says what these are."""
+  """Makes a primitive with several results."""
   made = jex_core.Primitive(name)
   made.multiple_results = True
   made.def_impl(functools.partial(xla.apply_primitive, made))
-  made.def_abstract_eval(in_64_bits_if_given(avals))
+  made.def_abstract_eval(in_64_bits_if_given(_result_avals))
   ad.primitive_jvps[made] = in_64_bits_if_given(jvp)
   batching.primitive_batchers[made] = in_64_bits_if_given(batch)
   if transpose is not None:
@@ -50,37 +47,34 @@ def primitive(
 
 
 def bind(
-    called: jex_core.Primitive, operands: Sequence[jax.Array], params: Any
+    called: jex_core.Primitive, operands: Sequence[jax.Array], call: Call
 ) -> list[jax.Array]:
   """Calls a primitive; inside a shard_map its operands vary alike."""
-  return called.bind(*sharding.vary_alike(operands), **params)
+  return called.bind(*sharding.vary_alike(operands), call=call)
 
 
-def avals(
-    results: Sequence[Any],
-    operands: Sequence[Any],
-    layout: Callable[[], layouts.Layout],
-) -> list[jax.core.ShapedArray]:
+def _result_avals(*operands: Any, call: Call) -> list[jax.core.ShapedArray]:
   """Returns the types of results; all operands vary over the same axes."""
+  results = call.results(operands).values()
   mesh = sharding.explicit_mesh(operands)
   if mesh is None:
     mesh = operands[0].sharding.mesh
     specs = [
-        jax.sharding.PartitionSpec(*(None,) * len(parts.shape))
-        for parts, _ in results
+        jax.sharding.PartitionSpec(*(None,) * len(x.parts.shape))
+        for x in results
     ]
   else:
-    layout = layout()
-    split = sharding.explicit_split(layout, operands)
-    specs = [layouts.spec(axes, split) for axes in layout.results]
+    axes = call.loop_axes(operands)
+    split = sharding.explicit_split(axes, operands)
+    specs = [spec(own, split) for own in axes.results]
   return [
       operands[0].update(
-          shape=parts.shape,
-          dtype=jnp.dtype(dtype),
+          shape=x.parts.shape,
+          dtype=jnp.dtype(x.dtype),
           weak_type=False,
-          sharding=jax.sharding.NamedSharding(mesh, spec),
+          sharding=jax.sharding.NamedSharding(mesh, spec_),
       )
-      for (parts, dtype), spec in zip(results, specs, strict=True)
+      for x, spec_ in zip(results, specs, strict=True)
   ]
 
 

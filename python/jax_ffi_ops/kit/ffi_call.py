@@ -6,9 +6,9 @@ from typing import Any
 
 import jax
 
-from jax_ffi_ops.kit import attributes as attribute_types
-from jax_ffi_ops.kit import rules
-from jax_ffi_ops.kit.library import Library
+from jax_ffi_ops.kit.declare import attributes as attribute_types
+from jax_ffi_ops.kit.declare import author_functions
+from jax_ffi_ops.kit.load.library import Library
 
 
 def call(
@@ -74,7 +74,7 @@ def call(
     try:
       returned = results(*operands, **plain)
     except TypeError:
-      rules.check_call(target, "results", results, operands, plain)
+      author_functions.check_call(target, "results", results, operands, plain)
       raise
     library.ensure_registered(target)
     return jax.ffi.ffi_call(

@@ -10,12 +10,12 @@ import jax
 import numpy as np
 
 from jax_ffi_ops.kit import dtypes as dtype_rules
-from jax_ffi_ops.kit.attributes import Attribute
-from jax_ffi_ops.kit.library import Library
-from jax_ffi_ops.kit.rules import Rule
-from jax_ffi_ops.kit.signature import Core
-from jax_ffi_ops.kit.signature import Signature
-from jax_ffi_ops.kit.value import Value
+from jax_ffi_ops.kit.declare.attributes import Attribute
+from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
+from jax_ffi_ops.kit.declare.signature import Core
+from jax_ffi_ops.kit.declare.signature import Signature
+from jax_ffi_ops.kit.declare.value import Value
+from jax_ffi_ops.kit.load.library import Library
 
 Avals = Sequence[tuple[tuple[int, ...], np.dtype]]  # Shapes and dtypes.
 
@@ -43,10 +43,10 @@ class Declaration:
   residuals: tuple[str, ...]
   attributes: Mapping[str, Attribute]
   results: Callable[..., Sequence[Any]] | None
-  reference: Rule | None
-  jvp: Rule | None
-  transpose: Rule | None
-  backward: Rule | None
+  reference: AuthorFunction | None
+  jvp: AuthorFunction | None
+  transpose: AuthorFunction | None
+  backward: AuthorFunction | None
   weights: Mapping[str, str]
   row_sums: tuple[str, ...]
   use_handler: Callable[..., bool] | None
@@ -61,6 +61,11 @@ class Declaration:
   @property
   def backward_target(self) -> str:
     return f"{self.library.prefix}{self.name}_bwd"
+
+  @property
+  def targets(self) -> tuple[str, ...]:
+    backward = (self.backward_target,) if self.backward_platforms else ()
+    return (self.forward_target, *backward)
 
   @functools.cache
   def given(self, present: int | None) -> "Declaration":
@@ -115,6 +120,12 @@ class Declaration:
     return tuple(name for name in every if name in names)
 
   @functools.cached_property
+  def shareable(self) -> tuple[str, ...]:
+    """The operands whose gradients the backward handler sums over rows."""
+    summed = {*self.parameters, *self.row_sums, *self.weights}
+    return tuple(name for name in self.operands if name in summed)
+
+  @functools.cached_property
   def keeps_operands(self) -> bool:
     """Whether the backward pass has all operands."""
     return set(self.operands) <= set(self.kept)
@@ -133,16 +144,14 @@ class Declaration:
     visible = len(self.outputs)
     return list(results[:visible]), list(results[visible:])
 
-  def result_dtypes(
-      self, operands: Avals, attributes: Mapping[str, Value]
-  ) -> list[np.dtype]:
+  def result_dtypes(self, operands: Avals, attributes: Value) -> list[np.dtype]:
     """Returns the dtypes of all results, given cores of the operands."""
     if self.results is not None:
       source = "`results`"
       avals = dict(
           zip(self.operands, (jax.ShapeDtypeStruct(*x) for x in operands))
       )
-      dtypes = self.results(*map(avals.get, self.slots), **plain(attributes))
+      dtypes = self.results(*map(avals.get, self.slots), **attributes.plain)
       if not isinstance(dtypes, (list, tuple)):
         raise TypeError(
             f"{self.name}: `results` must return a sequence of dtypes, got"
@@ -162,12 +171,12 @@ class Declaration:
     return list(map(jax.dtypes.canonicalize_dtype, dtypes))
 
   def reference_results(
-      self, operands: Avals, attributes: Mapping[str, Value]
+      self, operands: Avals, attributes: Value
   ) -> tuple[jax.ShapeDtypeStruct, ...]:
     """Returns what the reference does, given cores of the operands."""
     return self._reference_results(
         tuple(operands),
-        tuple(attributes.items()),
+        attributes,
         jax.config.jax_enable_x64,
     )
 
@@ -178,16 +187,12 @@ class Declaration:
         name: jax.ShapeDtypeStruct(*x)
         for name, x in zip(self.operands, operands, strict=True)
     }
-    values = plain(dict(attributes))
-    results = jax.eval_shape(lambda xs: self.reference(xs, values), avals)
+    results = jax.eval_shape(
+        lambda xs: self.reference(xs, attributes.plain), avals
+    )
     if not all(isinstance(x, jax.ShapeDtypeStruct) for x in results):
       raise TypeError(
           f"{self.name}: the reference must return an array or a tuple of"
           f" arrays, got {results}."
       )
     return results
-
-
-def plain(attributes: Mapping[str, Value]) -> dict[str, Any]:
-  """Returns attributes as Python scalars, NumPy arrays and strings."""
-  return {name: value.plain for name, value in attributes.items()}

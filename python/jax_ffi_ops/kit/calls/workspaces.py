@@ -6,12 +6,17 @@ handler may use no other memory: it would be freed after the call, and a CUDA
 graph that replays the call would still use it.
 """
 
+from collections.abc import Mapping
 import math
+from typing import Any
 
 import jax
 
-from jax_ffi_ops.kit.backward import BackwardCall
+from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.dtypes import accumulator
+
+# Where XLA replays calls, and a handler's memory has to outlive them.
+PLATFORMS = ("cuda",)
 
 # A part of fewer rows costs more than it gains; of more rows, it loses accuracy:
 # the sum of 56 equal terms is off by 7 units in the last place at most.
@@ -22,23 +27,30 @@ _PARTS = 192
 _PART_ELEMENTS = _PARTS * 32768
 
 
-def workspaces(backward: BackwardCall) -> list[jax.core.ShapedArray]:
-  """Returns the types of the workspaces of a backward call."""
-  op = backward.call.op
-  dtypes = {name: x.dtype for name, x in backward.arrays.items()}
-  dtypes |= {name: dtype for name, (_, dtype) in backward.gradients.items()}
-  return [
-      jax.core.ShapedArray(
-          _shape(backward, backward.gradients[name][0]),
+def workspaces(
+    op: Declaration, dims: Any, gradients: Mapping[str, Any],
+    dtypes: Mapping[str, Any],
+) -> dict[str, jax.core.ShapedArray]:  # fmt: skip
+  """Returns the workspaces of a backward call.
+
+  Args:
+    op: the op.
+    dims: the dimensions of the call.
+    gradients: the types of its results, by the names of the operands.
+    dtypes: of its arrays, and of these.
+  """
+  return {
+      f"d{name}_workspace": jax.core.ShapedArray(
+          _shape(dims, gradients[name].parts),
           accumulator(dtypes[op.weights.get(name, op.operands[0])]),
       )
       for name in op.row_sums
-      if name in backward.gradients
-  ]
+      if name in gradients
+  }
 
 
-def _shape(backward, gradient):
-  loops = math.prod(backward.dims.leading) * math.prod(backward.dims.trailing)
+def _shape(dims, gradient):
+  loops = math.prod(dims.leading) * math.prod(dims.trailing)
   groups = (*gradient.leading, *gradient.trailing)
   cols = math.prod(gradient.core)
   sums = jax.core.max_dim(math.prod(groups), 1)

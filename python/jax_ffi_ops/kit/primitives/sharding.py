@@ -11,10 +11,11 @@ from jax.sharding import AxisType
 from jax.sharding import NamedSharding
 
 from jax_ffi_ops.kit import _jax
-from jax_ffi_ops.kit.layout import Layout
-from jax_ffi_ops.kit.layout import spec
+from jax_ffi_ops.kit.calls.base import Call
+from jax_ffi_ops.kit.calls.loop_axes import LoopAxes
+from jax_ffi_ops.kit.calls.loop_axes import spec
 
-_Call = Callable[..., Sequence[jax.Array]]
+_Function = Callable[..., Sequence[jax.Array]]
 
 
 def vary_alike(operands: Sequence[jax.Array]) -> list[jax.Array]:
@@ -33,14 +34,14 @@ def vary_alike(operands: Sequence[jax.Array]) -> list[jax.Array]:
   ]
 
 
-def on_shards(call: _Call, layout: Layout, split) -> _Call:
-  """Returns `call` for the shards of one device, with sums over all of them."""
+def on_shards(function: _Function, axes: LoopAxes, split) -> _Function:
+  """Returns a function of one device's shards, with sums over all devices."""
 
   def on_each_device(*shards):
     outputs = []
     # Else the reference's derivatives would be sums over devices already.
-    for index, output in enumerate(call(*vary_alike(shards))):
-      names = [n for d in layout.summed(index) for n in split.get(d, ())]
+    for index, output in enumerate(function(*vary_alike(shards))):
+      names = [n for d in axes.summed(index) for n in split.get(d, ())]
       outputs.append(jax.lax.psum(output, tuple(names)) if names else output)
     return tuple(outputs)
 
@@ -48,13 +49,13 @@ def on_shards(call: _Call, layout: Layout, split) -> _Call:
 
 
 def partitioned(
-    call: _Call,
-    layout: Layout,
+    bind: _Function,
+    call: Call,
+    avals: Sequence[Any],
     mesh: jax.sharding.Mesh,
-    target: str,
-    params: Any,
-) -> _Call:
-  """Returns `call` with the rule by which XLA may split it over `mesh`."""
+) -> _Function:
+  """Returns a call with the rule by which XLA may split it over `mesh`."""
+  loop_axes = call.loop_axes(avals)
   x64 = jax.config.jax_enable_x64
 
   def on_one_device(*shards):
@@ -62,36 +63,36 @@ def partitioned(
     # jax 0.12, in this one, where the axes of jax.set_mesh would be explicit.
     no_mesh = jax.sharding.AbstractMesh((), ())
     with jax.enable_x64(x64), jax.sharding.use_abstract_mesh(no_mesh):
-      return call(*shards)
+      return bind(*shards)
 
   def partition(_, operands, results):
     arrays = (*operands, *results)
     specs = [_jax.spec_on_mesh(x.sharding, mesh) for x in arrays]
-    split = layout.split(mesh, [x.shape for x in arrays], specs)
+    split = loop_axes.split(mesh, [x.shape for x in arrays], specs)
     return (
         mesh,
-        on_shards(on_one_device, layout, split),
-        tuple(NamedSharding(mesh, spec(a, split)) for a in layout.results),
-        tuple(NamedSharding(mesh, spec(a, split)) for a in layout.operands),
+        on_shards(on_one_device, loop_axes, split),
+        tuple(NamedSharding(mesh, spec(a, split)) for a in loop_axes.results),
+        tuple(NamedSharding(mesh, spec(a, split)) for a in loop_axes.operands),
     )
 
-  function = custom_partitioning(lambda *operands: tuple(call(*operands)))
+  function = custom_partitioning(lambda *operands: tuple(bind(*operands)))
   function.def_partition(
       partition=partition,
-      sharding_rule=_rule(layout),
+      sharding_rule=_rule(loop_axes),
       decode_shardings=False,  # It is done with a better mesh above.
   )
 
   def run(*operands):
     # The target and the attributes are in a Python closure: without this,
     # programs that differ in them look the same to the compilation cache.
-    with set_xla_metadata(ffi_target=target, ffi_attributes=repr(params)):
+    with set_xla_metadata(ffi_target=call.target, ffi_attributes=repr(call)):
       return function(*operands)
 
   return run
 
 
-def _rule(layout):
+def _rule(loop_axes):
   """Returns the rule for Shardy: one factor per leading dimension."""
   count = 0
 
@@ -103,8 +104,8 @@ def _rule(layout):
       names.append(f"u{count}" if d is None else f"b{d}")
     return " ".join(names)
 
-  operands = ", ".join(map(factors, layout.operands))
-  return f"{operands} -> {', '.join(map(factors, layout.results))}"
+  operands = ", ".join(map(factors, loop_axes.operands))
+  return f"{operands} -> {', '.join(map(factors, loop_axes.results))}"
 
 
 def explicit_mesh(avals: Sequence[Any]) -> Any | None:
@@ -132,26 +133,29 @@ def like(x: jax.Array, aval: Any) -> jax.Array:
   return jax.sharding.reshard(x, wanted)
 
 
-def explicit_split(layout: Layout, avals: Sequence[Any]):
+def explicit_split(loop_axes: LoopAxes, avals: Sequence[Any]):
   """Returns how the types of operands say that a call is split."""
   mesh = explicit_mesh(avals)
   if mesh is None:
     return {}
-  return layout.split(
+  return loop_axes.split(
       mesh, [a.shape for a in avals], [a.sharding.spec for a in avals]
   )
 
 
-def over_explicit_axes(call: _Call, layout: Layout, avals) -> _Call:
-  """Returns `call` in a shard_map over the explicit axes of its operands."""
+def over_explicit_axes(
+    function: _Function, call: Call, avals: Sequence[Any]
+) -> _Function:
+  """Returns a function in a shard_map over its operands' explicit axes."""
   mesh = explicit_mesh(avals)
-  split = explicit_split(layout, avals)
-  in_specs = tuple(spec(axes, split) for axes in layout.operands)
+  loop_axes = call.loop_axes(avals)
+  split = explicit_split(loop_axes, avals)
+  in_specs = tuple(spec(axes, split) for axes in loop_axes.operands)
   mapped = jax.shard_map(
-      on_shards(call, layout, split),
+      on_shards(function, loop_axes, split),
       mesh=mesh,
       in_specs=in_specs,
-      out_specs=tuple(spec(axes, split) for axes in layout.results),
+      out_specs=tuple(spec(axes, split) for axes in loop_axes.results),
       axis_names=explicit_axes(mesh),
   )
 

@@ -6,8 +6,8 @@ import dataclasses
 import functools
 from typing import NamedTuple
 
-from jax_ffi_ops.kit.signature import Core
-from jax_ffi_ops.kit.signature import Signature
+from jax_ffi_ops.kit.declare.signature import Core
+from jax_ffi_ops.kit.declare.signature import Signature
 
 Shape = tuple[int, ...]  # or symbolic dimensions, under jax.export
 

@@ -19,7 +19,7 @@ _NAMED = (
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Rule:
+class AuthorFunction:
   """A function and the names of its arrays.
 
   Attributes:
@@ -34,8 +34,8 @@ class Rule:
   def of(
       cls, op: str, kind: str, function: Callable[..., Any] | None,
       known: Collection[str],
-  ) -> "Rule | None":  # fmt: skip
-    """Returns the rule of a function that may have parameters named `known`."""
+  ) -> "AuthorFunction | None":  # fmt: skip
+    """Wraps a function that may have parameters named `known`."""
     if function is None:
       return None
     names = positional(function)

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit.value import Value
+from jax_ffi_ops.kit.declare.value import Value
 
 _KINDS = {"b": bool | np.bool_, "i": numbers.Integral, "u": numbers.Integral,
           "f": numbers.Real}  # fmt: skip

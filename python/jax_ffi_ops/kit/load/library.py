@@ -9,9 +9,9 @@ import threading
 import jax
 import jaxlib
 
-from jax_ffi_ops.kit import metadata
-from jax_ffi_ops.kit import registry
-from jax_ffi_ops.kit import symbols as symbol_names
+from jax_ffi_ops.kit.load import abi
+from jax_ffi_ops.kit.load import registry
+from jax_ffi_ops.kit.load import symbols as symbol_names
 
 # JAX's name of a platform in programs and in its registry of FFI targets; the
 # symbols that serve it end with the first.
@@ -180,19 +180,19 @@ class Library:
         ) from error
 
   def _check_api(self, target, handler):
-    described = metadata.read_metadata(handler)
+    described = abi.read_metadata(handler)
     if described is None:
       raise ImportError(
           f"{target!r} in {self.path!r} is not an FFI handler, or one for an"
           " FFI API that jax_ffi_ops does not know."
       )
-    if not metadata.is_accepted(described.api_version):
+    if not abi.is_accepted(described.api_version):
       built, oldest, newest = (
           "{}.{}".format(*version)
           for version in (
               described.api_version,
-              metadata.OLDEST_API,
-              metadata.runtime_api(),
+              abi.OLDEST_API,
+              abi.runtime_api(),
           )
       )
       raise ImportError(

@@ -2,11 +2,15 @@
 """The value of an attribute, as jax's caches and programs are to see it."""
 
 from collections.abc import Mapping
+import hashlib
 from typing import Any
 
 import numpy as np
 
 from jax_ffi_ops.kit import _jax
+
+# Longer arrays are printed as a digest.
+_SHOWN = 8
 
 
 class Value:
@@ -37,7 +41,13 @@ class Value:
     return hash(self._key)
 
   def __repr__(self):
-    return repr(self.plain)
+    """Returns all of the value: caches of programs tell calls apart by it."""
+    if not isinstance(self.value, np.ndarray):
+      return repr(self.plain)
+    if self.value.size <= _SHOWN:
+      return repr(self.value.tolist())
+    digest = hashlib.sha256(self.value.tobytes()).hexdigest()
+    return f"{self.value.dtype}[{self.value.size}]:{digest}"
 
   @property
   def plain(self) -> Any:

@@ -13,14 +13,14 @@ from jax.extend import core as jex_core
 import numpy as np
 
 from jax_ffi_ops.kit import dtypes
-from jax_ffi_ops.kit import rules
-from jax_ffi_ops.kit.attributes import Attribute
-from jax_ffi_ops.kit.declaration import Declaration
-from jax_ffi_ops.kit.declaration import plain
+from jax_ffi_ops.kit.declare import author_functions
+from jax_ffi_ops.kit.declare.attributes import Attribute
+from jax_ffi_ops.kit.declare.declaration import Declaration
+from jax_ffi_ops.kit.declare.value import Value
 
-# What the kit adds to the attributes of a handler and of a primitive.
-_TAKEN = ("active", "axis", "batch_rank", "info", "platform", "present",
-          "self", "trailing_rank")  # fmt: skip
+# The kit adds these to the attributes of a handler or of an author's function.
+_TAKEN = ("axis", "batch_rank", "platform", "present", "self",
+          "trailing_rank")  # fmt: skip
 
 
 def check_names(
@@ -70,11 +70,15 @@ def check(op: Declaration) -> None:
   for kind in ("reference", "jvp", "transpose", "backward"):
     rule = getattr(op, kind)
     if rule is not None:
-      rules.check_call(op.name, kind, rule.function, rule.names, attributes)
+      author_functions.check_call(
+          op.name, kind, rule.function, rule.names, attributes
+      )
   for kind, more in (("results", ()), ("use_handler", ("platform",))):
     function = getattr(op, kind)
     if function is not None:
-      rules.check_call(op.name, kind, function, op.slots, attributes + more)
+      author_functions.check_call(
+          op.name, kind, function, op.slots, attributes + more
+      )
   _Check(op).run()
 
 
@@ -83,11 +87,13 @@ class _Check:
 
   def __init__(self, op: Declaration):
     self._op = op
-    self._attributes = {
-        name: attribute.example_value(op.name, name)
-        for name, attribute in op.attributes.items()
-    }
-    self._values = plain(self._attributes)
+    self._attributes = Value(
+        {
+            name: attribute.example_value(op.name, name)
+            for name, attribute in op.attributes.items()
+        }
+    )
+    self._values = self._attributes.plain
     self._dtypes = dict(zip(op.operands, map(_example_dtype, op.dtypes)))
     dims = dict.fromkeys(d for core in op.signature.operands for d in core)
     # Powers of two suit many ops, and different ones tell dimensions apart.

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The backward call: which loop dimensions it keeps and which it sums over.
+
+A backward handler receives kept operands, residuals and cotangents with the
+leading dimensions [loops..., rows...]; `batch_rank` of these are loops. An
+operand that rows share has just [loops...], and its cotangent is the sum over
+the rows. So the gradient of a weight is one call, not a batch of gradients.
+Trailing loops are rows too.
+"""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jax_ffi_ops.kit.calls import choice
+from jax_ffi_ops.kit.calls import workspaces
+from jax_ffi_ops.kit.calls.base import ArrayType
+from jax_ffi_ops.kit.calls.base import HandlerCall
+from jax_ffi_ops.kit.calls.dimensions import Dimensions
+from jax_ffi_ops.kit.calls.dimensions import Parts
+from jax_ffi_ops.kit.calls.forward import ForwardCall
+from jax_ffi_ops.kit.declare.declaration import Declaration
+
+
+class Dropped(NamedTuple):
+  """An operand of the op that is not kept."""
+
+  name: str
+  dtype: Any
+  is_shared: bool  # by the rows
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class BackwardCall(HandlerCall):
+  """A call of the primitive that stands for the backward handler.
+
+  Attributes:
+    forward: the call of the op.
+    batch_rank: the number of leading dimensions that are loops.
+    outputs: the results that have a cotangent.
+    dropped: the operands that are not kept.
+    sizes: the core dimensions that only dropped operands have.
+  """
+
+  forward: ForwardCall
+  batch_rank: int
+  outputs: tuple[str, ...]
+  dropped: tuple[Dropped, ...] = ()
+  sizes: tuple[tuple[str, int], ...] = ()
+
+  def __repr__(self):
+    own = [f"{x.name}:{x.dtype}" for x in self.dropped]
+    cotangents = self.names[len(self.op.kept) :]
+    return (
+        f"({', '.join([*self.forward.description, *cotangents, *own])},"
+        f" batch_rank={self.batch_rank})"
+    )
+
+  @property
+  def op(self) -> Declaration:
+    return self.forward.op
+
+  @property
+  def names(self) -> tuple[str, ...]:
+    return (*self.op.kept, *("d" + name for name in self.outputs))
+
+  @property
+  def target(self) -> str:
+    return self.op.backward_target
+
+  @property
+  def platforms(self) -> frozenset[str]:
+    return self.op.backward_platforms
+
+  @property
+  def handler_attributes(self) -> dict[str, Any]:
+    own = {"batch_rank": np.int64(self.batch_rank)}
+    return self.forward.handler_attributes | own
+
+  def dimensions(self, arrays: Sequence[Any]) -> Dimensions:
+    dims = self.forward.dimensions_of(self.named(arrays))
+    return dataclasses.replace(dims, sizes={**dims.sizes, **dict(self.sizes)})
+
+  def with_sizes(self, sizes: Mapping[str, int]) -> "BackwardCall":
+    """Returns the call with core dimensions that its arrays do not have."""
+    return dataclasses.replace(self, sizes=tuple(sizes.items()))
+
+  def gradients(self, arrays: Sequence[Any]) -> dict[str, ArrayType]:
+    """Returns the types of the results, by the names of the operands."""
+    op = self.op
+    dims = self.dimensions(arrays)
+    dropped = {x.name: x for x in self.dropped}
+    kept = {
+        name: (x.dtype, parts)
+        for name, x, parts in zip(self.names, arrays, dims.arrays)
+    }
+    gradients = {}
+    for name in op.operands:
+      _, starred = op.axes[name]
+      full = dims.full(self.forward.core(name, dims.sizes), starred)
+      if name in dropped:
+        _, dtype, is_shared = dropped[name]
+      else:
+        dtype, own = kept[name]
+        is_shared = name in op.shareable and own.rank < full.rank
+      if is_shared:
+        full = Parts(full.leading[: self.batch_rank], full.core, ())
+      if op.is_differentiable(dtype):
+        gradients[name] = ArrayType(full, dtype)
+    return gradients
+
+  def results(self, arrays: Sequence[Any]) -> dict[str, ArrayType]:
+    return {"d" + name: x for name, x in self.gradients(arrays).items()}
+
+  def declined(self, platform: str, arrays: Sequence[Any]) -> str | None:
+    """As for the forward call: they decide alike."""
+    dtypes = {x.name: x.dtype for x in self.dropped}
+    dtypes |= {name: x.dtype for name, x in self.named(arrays).items()}
+    dims = self.dimensions(arrays)
+    return choice.declined(platform, self.forward, dims, dtypes)
+
+  def workspaces(
+      self, platform: str, arrays: Sequence[Any]
+  ) -> Mapping[str, jax.core.ShapedArray]:
+    if platform not in workspaces.PLATFORMS:
+      return {}
+    dims, gradients = self.dimensions(arrays), self.gradients(arrays)
+    dtypes = {name: x.dtype for name, x in self.named(arrays).items()}
+    dtypes |= {name: x.dtype for name, x in gradients.items()}
+    return workspaces.workspaces(self.op, dims, gradients, dtypes)
+
+  def _with_all_loops(self, dims: Dimensions) -> "BackwardCall":
+    return dataclasses.replace(
+        self,
+        batch_rank=len(dims.leading),
+        dropped=tuple(x._replace(is_shared=False) for x in self.dropped),
+    )

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one parameter of the kit's primitives: a call without its arrays.
+
+It is hashable, and equal calls of arrays of the same types are the same
+program. Its methods take the arrays of the call, or just their avals.
+"""
+
+import abc
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+
+from jax_ffi_ops.kit.calls.dimensions import Dimensions
+from jax_ffi_ops.kit.calls.dimensions import Parts
+from jax_ffi_ops.kit.calls.loop_axes import LoopAxes
+from jax_ffi_ops.kit.declare.declaration import Declaration
+
+
+class ArrayType(NamedTuple):
+  """The shape and dtype of an array of a call."""
+
+  parts: Parts
+  dtype: Any
+
+  @property
+  def aval(self) -> jax.core.ShapedArray:
+    return jax.core.ShapedArray(self.parts.shape, self.dtype)
+
+
+class Received(NamedTuple):
+  """What a handler receives; docs/contract.md says it in words.
+
+  Attributes:
+    target: the FFI target.
+    operands: avals by name, in order.
+    results: likewise; on CUDA the workspaces follow.
+    attributes: NumPy scalars, arrays and strings by name.
+  """
+
+  target: str
+  operands: Mapping[str, Any]
+  results: Mapping[str, jax.core.ShapedArray]
+  attributes: Mapping[str, Any]
+
+
+class Broadcast(NamedTuple):
+  """A call in terms of one whose arrays all have all loop dimensions.
+
+  Attributes:
+    call: that one.
+    operands: the shapes of each operand: of this call, and of that one.
+    results: the shapes of each result: of that call, and of this one, where it
+      is the sum over the loop dimensions that are gone.
+  """
+
+  call: "Call"
+  operands: Sequence[tuple[Parts, Parts]]
+  results: Sequence[tuple[Parts, Parts]]
+
+
+class Call(abc.ABC):
+  """A call of one of an op's primitives."""
+
+  @property
+  @abc.abstractmethod
+  def op(self) -> Declaration:
+    """Declares the operands that are present, and no others."""
+
+  @property
+  @abc.abstractmethod
+  def names(self) -> tuple[str, ...]:
+    """The names of the arrays, in order."""
+
+  @abc.abstractmethod
+  def dimensions(self, arrays: Sequence[Any]) -> Dimensions:
+    """Returns the dimensions of the arrays."""
+
+  @abc.abstractmethod
+  def results(self, arrays: Sequence[Any]) -> dict[str, ArrayType]:
+    """Returns the types of the results, by name."""
+
+  def named(self, arrays: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip(self.names, arrays, strict=True))
+
+  def loop_axes(self, arrays: Sequence[Any]) -> LoopAxes:
+    """Returns which axes of arrays and results are the same loop dimension."""
+    results = [x.parts for x in self.results(arrays).values()]
+    return LoopAxes.of(self.dimensions(arrays), results)
+
+
+class HandlerCall(Call):
+  """A call for which there may be a handler."""
+
+  @property
+  @abc.abstractmethod
+  def target(self) -> str:
+    """The FFI target."""
+
+  @property
+  @abc.abstractmethod
+  def platforms(self) -> frozenset[str]:
+    """The platforms that have the handler, of "cpu" and "cuda"."""
+
+  @property
+  @abc.abstractmethod
+  def handler_attributes(self) -> dict[str, Any]:
+    """The attributes that the handler receives."""
+
+  @abc.abstractmethod
+  def declined(self, platform: str, arrays: Sequence[Any]) -> str | None:
+    """Returns why the reference runs in place of the handler, or None."""
+
+  def workspaces(
+      self, platform: str, arrays: Sequence[Any]
+  ) -> dict[str, jax.core.ShapedArray]:
+    """Returns the further results that are the handler's memory."""
+    del platform, arrays
+    return {}
+
+  def received(self, platform: str, arrays: Sequence[Any]) -> Received:
+    """Returns what the handler receives on a platform."""
+    results = {name: x.aval for name, x in self.results(arrays).items()}
+    results |= self.workspaces(platform, arrays)
+    return Received(
+        self.target, self.named(arrays), results, self.handler_attributes
+    )
+
+  def broadcast(self, arrays: Sequence[Any]) -> Broadcast | None:
+    """Returns how handlers with `broadcast_operands` are called.
+
+    None if the call is as they want it, or if they take any.
+    """
+    if not self.op.broadcast_operands:
+      return None
+    dims = self.dimensions(arrays)
+    full = dims.all_full([self.op.axes[name][1] for name in self.names])
+    filled = [ArrayType(p, x.dtype).aval for p, x in zip(full, arrays)]
+    call = self._with_all_loops(dims)
+    before = [x.parts for x in self.results(arrays).values()]
+    after = [x.parts for x in call.results(filled).values()]
+    if (dims.arrays, before) == (full, after):
+      return None
+    return Broadcast(
+        call, list(zip(dims.arrays, full)), list(zip(after, before))
+    )
+
+  def _with_all_loops(self, dims: Dimensions) -> "HandlerCall":
+    """Returns the call of arrays that have all loop dimensions."""
+    del dims
+    return self

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The forward call: which operands it has, its attributes, its axes."""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import numpy as np
+
+from jax_ffi_ops.kit import dtypes as dtype_rules
+from jax_ffi_ops.kit.calls import base
+from jax_ffi_ops.kit.calls import choice
+from jax_ffi_ops.kit.calls import loops
+from jax_ffi_ops.kit.calls.base import ArrayType
+from jax_ffi_ops.kit.calls.dimensions import Dimensions
+from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
+from jax_ffi_ops.kit.declare.declaration import Declaration
+from jax_ffi_ops.kit.declare.value import Value
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class ForwardCall(base.HandlerCall):
+  """A call of an op.
+
+  Attributes:
+    declared: the op with all of its operands.
+    attributes: the declared ones: a Value that is a dictionary.
+    present: a bit per operand, if any is optional.
+    trailing_rank: how many of the last axes are loops, if the signature has a
+      star.
+  """
+
+  declared: Declaration
+  attributes: Value
+  present: int | None = None
+  trailing_rank: int | None = None
+
+  def __repr__(self):
+    return f"({', '.join(self.description)})"
+
+  @property
+  def description(self) -> list[str]:
+    """What jaxprs show of the call, and caches of programs tell apart."""
+    values = {**self.attributes.value, **self._added}
+    return [f"{name}={value}" for name, value in values.items()]
+
+  @property
+  def _added(self):
+    """What the kit adds to the attributes."""
+    added = {"present": self.present, "trailing_rank": self.trailing_rank}
+    return {name: x for name, x in added.items() if x is not None}
+
+  @property
+  def handler_attributes(self) -> dict[str, Any]:
+    declared = {name: x.value for name, x in self.attributes.value.items()}
+    return declared | {name: np.int64(x) for name, x in self._added.items()}
+
+  @functools.cached_property
+  def op(self) -> Declaration:
+    return self.declared.given(self.present)
+
+  @property
+  def names(self) -> tuple[str, ...]:
+    return self.op.operands
+
+  @property
+  def target(self) -> str:
+    return self.op.forward_target
+
+  @property
+  def platforms(self) -> frozenset[str]:
+    return self.op.forward_platforms
+
+  def dimensions(self, arrays: Sequence[Any]) -> Dimensions:
+    return self.dimensions_of(self.named(arrays))
+
+  def dimensions_of(self, arrays: Mapping[str, Any]) -> Dimensions:
+    """Returns the dimensions of arrays by the names of what they are."""
+    axes = [self.op.axes[name] for name in arrays]
+    return Dimensions.of(
+        tuple(x.shape for x in arrays.values()),
+        tuple(core for core, _ in axes),
+        tuple(starred for _, starred in axes),
+        self.trailing_rank or 0,
+    )
+
+  def core(self, name: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Returns the core shape of what is named so."""
+    values = self.attributes.value
+    return tuple(
+        sizes[d] if d in sizes else int(values[d].value)
+        for d in self.op.axes[name][0]
+    )
+
+  def results(self, arrays: Sequence[Any]) -> dict[str, ArrayType]:
+    op = self.op
+    dims = self.dimensions(arrays)
+    dtypes = op.result_dtypes(
+        [(p.core, x.dtype) for p, x in zip(dims.arrays, arrays)],
+        self.attributes,
+    )
+    return {
+        name: ArrayType(dims.full(self.core(name, dims.sizes)), dtype)
+        for name, dtype in zip(op.result_names, dtypes, strict=True)
+    }
+
+  def moving_results(self, arrays: Sequence[Any]) -> dict[str, ArrayType]:
+    """Returns the types of the visible results that have tangents."""
+    return {
+        name: x
+        for name, x in self.results(arrays).items()
+        if name in self.op.outputs and dtype_rules.is_differentiable(x.dtype)
+    }
+
+  def declined(self, platform: str, arrays: Sequence[Any]) -> str | None:
+    dtypes = {name: x.dtype for name, x in self.named(arrays).items()}
+    return choice.declined(platform, self, self.dimensions(arrays), dtypes)
+
+  def map(
+      self, function: AuthorFunction, arrays: Mapping[str, jax.Array]
+  ) -> tuple[jax.Array, ...]:
+    """Calls a function of cores for all indices of the loops.
+
+    It is given those of the arrays that it takes. Its results have the loops
+    that these have, or none.
+    """
+    attributes = self.attributes.plain
+    taken = [i for i, name in enumerate(arrays) if name in function.names]
+    names, values = list(arrays), list(arrays.values())
+
+    def on_cores(*cores):
+      return function({names[i]: x for i, x in zip(taken, cores)}, attributes)
+
+    dims = self.dimensions_of(arrays).only(taken)
+    return loops.loop(on_cores, dims)(*(values[i] for i in taken))
+
+  def reference(self, arrays: Sequence[jax.Array]) -> dict[str, jax.Array]:
+    """Returns all results, as the reference has them."""
+    op = self.op
+    if op.reference is None:
+      platforms = " and ".join(sorted(op.forward_platforms))
+      raise NotImplementedError(
+          f"{op.name} has no reference in jax.numpy: there are no derivatives"
+          f" of it, and it runs only on {platforms}."
+      )
+    expected = self.results(arrays)
+    results = self.map(op.reference, self.named(arrays))
+    got = [(x.shape, x.dtype) for x in results]
+    wanted = [(x.parts.shape, x.dtype) for x in expected.values()]
+    if got != wanted:
+      raise TypeError(
+          f"{op.name}: the reference returns {dtype_rules.describe(got)}, but"
+          f" declared is {dtype_rules.describe(wanted)}."
+      )
+    return dict(zip(expected, results))

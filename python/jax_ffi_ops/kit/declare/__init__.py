@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words of a declaration: signature, attributes, functions, checks."""

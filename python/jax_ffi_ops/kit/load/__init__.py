@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shared objects of handlers: loading, symbols, registration, the C ABI."""

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From primitives to custom calls: where an op is traced decides how.
+
+On one device, inside a shard_map or pmap, and for jax.export: a plain call.
+Where XLA splits the program: a call with a rule for that. On explicit mesh
+axes: a shard_map over them. On a platform without a handler: the reference.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+import functools
+
+import jax
+from jax.extend import core as jex_core
+from jax.interpreters import mlir
+
+from jax_ffi_ops.kit import _jax
+from jax_ffi_ops.kit.calls import loops
+from jax_ffi_ops.kit.calls.base import Broadcast
+from jax_ffi_ops.kit.dtypes import keeping_64_bits
+from jax_ffi_ops.kit.load.library import Library
+from jax_ffi_ops.kit.primitives import sharding
+
+
+def register(
+    primitive: jex_core.Primitive,
+    reference: Callable[..., Sequence[jax.Array]],
+    library: Library | None = None,
+    platforms: Collection[str] = (),
+) -> None:
+  """Registers how a primitive is lowered.
+
+  Args:
+    primitive: called with operands and `call`.
+    reference: likewise; computes the same in terms of other primitives.
+    library: has the handlers.
+    platforms: where there is a handler.
+  """
+
+  def by_reference(ctx, *operands, call):
+    function = functools.partial(reference, call=call)
+    if sharding.explicit_mesh(ctx.avals_in) is not None:
+      function = sharding.over_explicit_axes(function, call, ctx.avals_in)
+    return _lower(ctx, function, operands)
+
+  def by_handler(platform, ctx, *operands, call):
+    if call.declined(platform, ctx.avals_in) is not None:
+      return by_reference(ctx, *operands, call=call)
+    bind = functools.partial(primitive.bind, call=call)
+    if sharding.explicit_mesh(ctx.avals_in) is not None:
+      function = sharding.over_explicit_axes(bind, call, ctx.avals_in)
+      return _lower(ctx, function, operands)
+    devices = _jax.automatic_devices(ctx)
+    if devices is not None:
+      mesh = _jax.automatic_mesh(ctx, devices)
+      function = sharding.partitioned(bind, call, ctx.avals_in, mesh)
+      return _lower(ctx, function, operands)
+    # Here, and not before: only what one device has is copied.
+    broadcast = call.broadcast(ctx.avals_in)
+    if broadcast is not None:
+      return _lower(ctx, _with_all_loops(primitive, broadcast), operands)
+    library.ensure_registered(call.target)
+    received = call.received(platform, ctx.avals_in)
+    rule = jax.ffi.ffi_lowering(received.target)
+    count = len(ctx.avals_out)
+    ctx = ctx.replace(avals_out=list(received.results.values()))
+    return rule(ctx, *operands, **received.attributes)[:count]
+
+  mlir.register_lowering(primitive, _in_given_dtypes(by_reference))
+  for platform in platforms:
+    mlir.register_lowering(
+        primitive,
+        _in_given_dtypes(functools.partial(by_handler, platform)),
+        platform=platform,
+    )
+  if platforms:
+    _jax.requires_devices_during_lowering(primitive)
+
+
+def _in_given_dtypes(lower):
+  def rule(ctx, *operands, call):
+    with keeping_64_bits(ctx.avals_in):
+      return lower(ctx, *operands, call=call)
+
+  return rule
+
+
+def _lower(ctx, function, operands):
+  return mlir.lower_fun(function, multiple_results=True)(ctx, *operands)
+
+
+def _with_all_loops(primitive, broadcast: Broadcast):
+  """Returns the primitive in terms of itself on operands with all loops."""
+
+  def call(*operands):
+    filled = [
+        loops.fill(x, own, full)
+        for x, (own, full) in zip(operands, broadcast.operands)
+    ]
+    results = primitive.bind(*filled, call=broadcast.call)
+    return [
+        loops.sum_to(x, full, own)
+        for x, (full, own) in zip(results, broadcast.results)
+    ]
+
+  return call

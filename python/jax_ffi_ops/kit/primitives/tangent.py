@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The primitive that stands for the tangents of an op.
+
+Kept operands and results, tangents -> tangents of the visible results; linear
+in the tangents. It exists for its transpose, the backward primitive.
+"""
+
+from collections.abc import Mapping, Sequence
+import functools
+from typing import Any
+
+import jax
+from jax.interpreters import ad
+
+from jax_ffi_ops.kit.calls.forward import ForwardCall
+from jax_ffi_ops.kit.calls.tangent import TangentCall
+from jax_ffi_ops.kit.declare.declaration import Declaration
+from jax_ffi_ops.kit.primitives import binding
+from jax_ffi_ops.kit.primitives import derivatives
+from jax_ffi_ops.kit.primitives import lowering
+from jax_ffi_ops.kit.primitives.backward import BackwardPrimitive
+
+
+class TangentPrimitive:
+  """The tangent primitive of one op."""
+
+  def __init__(self, op: Declaration, backward: BackwardPrimitive):
+    self._backward = backward
+    self._rule = op.jvp
+    self.primitive = binding.primitive(
+        op.name + "_tangent", self._jvp, self._batch, self._transpose
+    )
+    lowering.register(self.primitive, derivatives.jvp)
+
+  def tangents(
+      self,
+      forward: ForwardCall,
+      arrays: Mapping[str, jax.Array],
+      tangents: Sequence[Any],
+      active: Sequence[bool],
+  ) -> list[jax.Array]:
+    """Returns the tangents of the visible results that have any.
+
+    Args:
+      forward: the call of the op.
+      arrays: its operands and all results.
+      tangents: of the operands.
+      active: which of these are passed.
+    """
+    call = TangentCall(forward, tuple(active))
+    chosen = [ad.instantiate_zeros(t) for t, a in zip(tangents, active) if a]
+    kept = [arrays[name] for name in call.kept]
+    return binding.bind(self.primitive, [*kept, *chosen], call)
+
+  def _jvp(self, operands, tangents, *, call):
+    results = binding.bind(self.primitive, operands, call)
+    rule = self._rule
+    by_reference = rule is not None and call.op.hidden.intersection(rule.names)
+    function = functools.partial(
+        derivatives.jvp, call=call, by_reference=bool(by_reference)
+    )
+    return results, binding.tangents(function, operands, tangents)
+
+  def _transpose(self, cotangents, *operands, call):
+    avals = [binding.aval(x) for x in operands]
+    arrays = call.named(operands)
+    kept = {name: arrays[name] for name in call.op.kept}
+    gradients = self._backward.gradients(
+        call.forward, call.operands(avals), kept, cotangents
+    )
+    chosen = [g for g, a in zip(gradients, call.active) if a]
+    tangents = operands[len(call.kept) :]
+    return [None] * len(call.kept) + [
+        g if ad.is_undefined_primal(t) else None
+        for g, t in zip(chosen, tangents, strict=True)
+    ]
+
+  def _batch(self, operands, axes, *, call):
+    function = functools.partial(derivatives.jvp, call=call)
+    results = jax.vmap(function, axes)(*operands)
+    return results, [0] * len(results)
