@@ -10,7 +10,7 @@
 
 namespace my_project {
 
-HD float Swish(float x) { return x / (1 + std::exp(-x)); }
+XLA_FFI_OPS_HD float Swish(float x) { return x / (1 + std::exp(-x)); }
 
 // y[i] = Swish(x[i]) for i in begin to end.
 void Swish(xla_ffi_ops::Cpu, int64_t begin, int64_t end, const float* x,

@@ -51,7 +51,7 @@ def formula(op: Op, result: str, kit: str) -> str:
   parameters += [f"const T* {x}" for x in op.cores]
   text = indent([f"using Acc = {kit}Accumulator<T>;", *body])
   return (
-      f"// {op.formula(result)}\ntemplate <typename T>\nHD {kit}Accumulator<T>"
+      f"// {op.formula(result)}\ntemplate <typename T>\n{kit}Accumulator<T>"
       f" {result.upper()}({', '.join(parameters)}) {{\n{text}\n}}\n"
   )
 

@@ -27,7 +27,7 @@ _TAKEN = frozenset("""
 _SUFFIXES = ("_ext", "_ffi", "_test")
 
 # What the C++ around an index calls things, beside operands and results.
-_LOCALS = frozenset("Acc Dims HD T dims int64_t sum".split())
+_LOCALS = frozenset("Acc Dims T dims int64_t sum".split())
 
 
 def check_op(name: str) -> None:

@@ -19,8 +19,8 @@ template <typename T, int n>
 struct Operands {
   T operand[n > 0 ? n : 1];
 
-  HD T& operator[](int i) { return operand[i]; }
-  HD const T& operator[](int i) const { return operand[i]; }
+  XLA_FFI_OPS_HD T& operator[](int i) { return operand[i]; }
+  XLA_FFI_OPS_HD const T& operator[](int i) const { return operand[i]; }
 };
 template <typename T, typename... Same>
 Operands(T, Same...) -> Operands<T, 1 + sizeof...(Same)>;
@@ -79,7 +79,7 @@ struct RowArgs : RowRange {
 
   // Depends on the shapes of arrays alone, as a CUDA graph that is recorded
   // once more has to have the same kernels.
-  HD bool HasStages() const { return parts > 1 && rows > 1; }
+  XLA_FFI_OPS_HD bool HasStages() const { return parts > 1 && rows > 1; }
 
   // The sums of a part, or the total of all, from `column` on.
   template <int kSize>

@@ -3,7 +3,7 @@
 #ifndef XLA_FFI_OPS_KIT_COMPENSATED_H_
 #define XLA_FFI_OPS_KIT_COMPENSATED_H_
 
-#include "xla_ffi_ops/kit/device.h"  // HD
+#include "xla_ffi_ops/kit/device.h"  // XLA_FFI_OPS_HD
 
 namespace xla_ffi_ops {
 
@@ -15,14 +15,16 @@ namespace xla_ffi_ops {
 template <typename Acc>
 class Compensated {
  public:
-  HD void Add(Acc x) {
+  XLA_FFI_OPS_HD void Add(Acc x) {
     const Acc next = sum_ + x;
     const Acc added = next - sum_;
     rest_ += (sum_ - (next - added)) + (x - added);
     sum_ = next;
   }
   // Where the sum is infinite or NaN, what it lacks is NaN.
-  HD Acc value() const { return rest_ == rest_ ? sum_ + rest_ : sum_; }
+  XLA_FFI_OPS_HD Acc value() const {
+    return rest_ == rest_ ? sum_ + rest_ : sum_;
+  }
 
  private:
   Acc sum_ = 0;
@@ -33,8 +35,8 @@ class Compensated {
 template <>
 class Compensated<float> {
  public:
-  HD void Add(float x) { sum_ += x; }
-  HD float value() const { return static_cast<float>(sum_); }
+  XLA_FFI_OPS_HD void Add(float x) { sum_ += x; }
+  XLA_FFI_OPS_HD float value() const { return static_cast<float>(sum_); }
 
  private:
   double sum_ = 0;

@@ -36,18 +36,18 @@ struct Cuda {
 // A function that kernels of all devices inline: on the CPU, a clone would call
 // the oldest machine's version of one that is not inlined.
 #ifdef __CUDACC__
-#define HD __host__ __device__ __forceinline__
+#define XLA_FFI_OPS_HD __host__ __device__ __forceinline__
 #elif defined(__GNUC__)
-#define HD [[gnu::always_inline]] inline
+#define XLA_FFI_OPS_HD [[gnu::always_inline]] inline
 #else
-#define HD inline
+#define XLA_FFI_OPS_HD inline
 #endif
 
-// The same for a lambda: [&](int i) INLINED { ... }.
+// The same for a lambda: [&](int i) XLA_FFI_OPS_INLINED { ... }.
 #ifdef __GNUC__
-#define INLINED __attribute__((always_inline))
+#define XLA_FFI_OPS_INLINED __attribute__((always_inline))
 #else
-#define INLINED
+#define XLA_FFI_OPS_INLINED
 #endif
 
 #endif  // XLA_FFI_OPS_KIT_DEVICE_H_

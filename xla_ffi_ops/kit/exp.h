@@ -33,7 +33,7 @@ struct ExpConstants<float> {
 
   // (exp(r) - 1 - r) / r^2, interpolated at the roots of a Chebyshev
   // polynomial.
-  HD static float Rest(float r) {
+  XLA_FFI_OPS_HD static float Rest(float r) {
     float p = 0x1.6d113cp-10f;
     p = p * r + 0x1.120ba2p-7f;
     p = p * r + 0x1.55551ap-5f;
@@ -51,7 +51,7 @@ struct ExpConstants<double> {
   static constexpr double kLn2High = 0x1.62e42fefap-1;
   static constexpr double kLn2Low = 0x1.cf79abc9e3b3ap-40;
 
-  HD static double Rest(double r) {
+  XLA_FFI_OPS_HD static double Rest(double r) {
     double p = 0x1.1f731ea5352cap-29;
     p = p * r + 0x1.af4e196027428p-26;
     p = p * r + 0x1.27e4db57442fbp-22;
@@ -68,7 +68,7 @@ struct ExpConstants<double> {
 
 // 2^n for an integer n, of which the lowest bits of `rounded` are n.
 template <typename Acc, typename Constants = ExpConstants<Acc>>
-HD Acc PowerOf2(Acc rounded) {
+XLA_FFI_OPS_HD Acc PowerOf2(Acc rounded) {
   using Bits = typename Constants::Bits;
   const Bits exponent = BitCast<Bits>(rounded) + Constants::kBias;
   return BitCast<Acc>(exponent << Constants::kMantissa);
@@ -77,7 +77,7 @@ HD Acc PowerOf2(Acc rounded) {
 }  // namespace internal
 
 template <typename Acc>
-HD Acc Exp(Acc x) {
+XLA_FFI_OPS_HD Acc Exp(Acc x) {
 #ifdef __CUDA_ARCH__
   return exp(x);
 #else

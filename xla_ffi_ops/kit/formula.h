@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a formula of rows is made of: one text of an op for g++ and nvcc.
 //
-//   struct Formula {                     // HD functions of one element
+//   struct Formula {                     // XLA_FFI_OPS_HD functions of one
+//   element
 //     static constexpr int kPasses = 1;  // over a row, before the outputs
 //     struct Row { ... };                // what is known of one row
 //     Row Load(int64_t row) const;       // residuals of an earlier kernel
@@ -28,7 +29,7 @@
 #include <limits>
 
 #include "xla_ffi_ops/kit/compensated.h"
-#include "xla_ffi_ops/kit/device.h"  // HD
+#include "xla_ffi_ops/kit/device.h"  // XLA_FFI_OPS_HD
 #include "xla_ffi_ops/kit/float16.h"
 #include "xla_ffi_ops/kit/rows.h"
 #ifdef __CUDACC__
@@ -51,9 +52,10 @@ struct Sums {
   static_assert(n <= 2);
   Acc value[n];
 
-  HD static Sums Initial() { return {}; }
-  HD static Acc Combine(Acc a, Acc b) { return a + b; }
-  HD void Combine(const Sums& other) {  // A loop would not be vectorized.
+  XLA_FFI_OPS_HD static Sums Initial() { return {}; }
+  XLA_FFI_OPS_HD static Acc Combine(Acc a, Acc b) { return a + b; }
+  XLA_FFI_OPS_HD void Combine(
+      const Sums& other) {  // A loop would not be vectorized.
     value[0] += other.value[0];
     if constexpr (n > 1) value[1] += other.value[1];
   }
@@ -63,8 +65,8 @@ struct Sums {
 template <typename S>
 class CompensatedTotal {
  public:
-  HD void Add(const S& s) { total_.Combine(s); }
-  HD S value() const { return total_; }
+  XLA_FFI_OPS_HD void Add(const S& s) { total_.Combine(s); }
+  XLA_FFI_OPS_HD S value() const { return total_; }
 
  private:
   S total_ = S::Initial();
@@ -73,10 +75,10 @@ class CompensatedTotal {
 template <typename Acc, int n>
 class CompensatedTotal<Sums<Acc, n>> {
  public:
-  HD void Add(const Sums<Acc, n>& s) {
+  XLA_FFI_OPS_HD void Add(const Sums<Acc, n>& s) {
     for (int i = 0; i < n; ++i) totals_[i].Add(s.value[i]);
   }
-  HD Sums<Acc, n> value() const {
+  XLA_FFI_OPS_HD Sums<Acc, n> value() const {
     Sums<Acc, n> sums;
     for (int i = 0; i < n; ++i) sums.value[i] = totals_[i].value();
     return sums;
@@ -92,16 +94,16 @@ struct Max {
   static constexpr Acc kLeast = -std::numeric_limits<Acc>::infinity();
   Acc value[1];
 
-  HD static Max Initial() { return {{kLeast}}; }
-  HD static Acc Combine(Acc a, Acc b) { return a < b ? b : a; }
-  HD void Combine(const Max& other) {
+  XLA_FFI_OPS_HD static Max Initial() { return {{kLeast}}; }
+  XLA_FFI_OPS_HD static Acc Combine(Acc a, Acc b) { return a < b ? b : a; }
+  XLA_FFI_OPS_HD void Combine(const Max& other) {
     value[0] = Combine(value[0], other.value[0]);
   }
 };
 
 // `value` as it is after it was stored in a T.
 template <typename T>
-HD Accumulator<T> Rounded(Accumulator<T> value) {
+XLA_FFI_OPS_HD Accumulator<T> Rounded(Accumulator<T> value) {
 #ifdef __CUDA_ARCH__
   return internal::Widen(RoundTo<T>(value));
 #else
@@ -110,7 +112,7 @@ HD Accumulator<T> Rounded(Accumulator<T> value) {
 }
 
 template <typename Acc>
-HD Acc ReciprocalSqrt(Acc value) {
+XLA_FFI_OPS_HD Acc ReciprocalSqrt(Acc value) {
 #ifdef __CUDA_ARCH__
   if constexpr (sizeof(Acc) == sizeof(float)) return __frsqrt_rn(value);
 #endif

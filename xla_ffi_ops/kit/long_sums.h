@@ -29,12 +29,12 @@ class LongSums {
   }
   LongSums(const LongSums&) = delete;
 
-  HD void Add() {
+  XLA_FFI_OPS_HD void Add() {
     const int64_t size = m * cols_;
 #pragma omp simd
     for (int64_t j = 0; j < size; ++j) totals_[j].Add(block_sums_[j]);
   }
-  HD void Finish() {
+  XLA_FFI_OPS_HD void Finish() {
     for (int i = 0; i < m; ++i) {
       for (int64_t j = 0; j < cols_; ++j) {
         result_.data[i][j] = totals_[i * cols_ + j].value();

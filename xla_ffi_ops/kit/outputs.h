@@ -17,7 +17,7 @@ struct Outputs {
   static constexpr int kSize = n;
   T* data[n > 0 ? n : 1];
 
-  HD Outputs At(int64_t offset) const {
+  XLA_FFI_OPS_HD Outputs At(int64_t offset) const {
     Outputs at = *this;
     for (int i = 0; i < n; ++i) at.data[i] += offset;
     return at;
@@ -42,7 +42,7 @@ class OrFilled {
   }
   OrFilled(const OrFilled&) = delete;
 
-  HD const W* operator[](int64_t row) const { return rows_[row]; }
+  XLA_FFI_OPS_HD const W* operator[](int64_t row) const { return rows_[row]; }
 
  private:
   Rows<const W> rows_;

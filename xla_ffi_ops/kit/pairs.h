@@ -30,7 +30,7 @@ inline constexpr WhichTag<Which::kFirst> kFirst;
 inline constexpr WhichTag<Which::kSecond> kSecond;
 
 template <Which which, typename Line>
-HD auto Load(WhichTag<which>, const Line& line, int64_t j) {
+XLA_FFI_OPS_HD auto Load(WhichTag<which>, const Line& line, int64_t j) {
   using T = std::decay_t<decltype(line[j])>;
   constexpr bool second = which == Which::kSecond;
   if constexpr (which != Which::kSingle && kInPairs<T>) {
@@ -44,7 +44,7 @@ HD auto Load(WhichTag<which>, const Line& line, int64_t j) {
 }
 
 template <typename T, typename Acc>
-HD void StorePair(T* line, int64_t j, Acc first, Acc second) {
+XLA_FFI_OPS_HD void StorePair(T* line, int64_t j, Acc first, Acc second) {
   T low, high;
   low = first;
   high = second;

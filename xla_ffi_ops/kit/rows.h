@@ -23,17 +23,17 @@ struct RowMap {
   int64_t size[kMaxDims] = {1};    // size[0] is not read
   int64_t stride[kMaxDims] = {0};  // in rows of the operand; 0: broadcast
 
-  HD int64_t operator()(int64_t row) const {
+  XLA_FFI_OPS_HD int64_t operator()(int64_t row) const {
     return dims == 1 ? row * stride[0] : Split(row);
   }
 
  private:
 #ifdef __CUDACC__
-  HD
+  XLA_FFI_OPS_HD
 #else
   [[gnu::noinline, gnu::cold]]  // Inlined, it would be most of a kernel's code.
 #endif
-      int64_t Split(int64_t row) const {
+  int64_t Split(int64_t row) const {
     int64_t index = 0;
 #ifdef __CUDA_ARCH__
 #pragma unroll 1
@@ -54,29 +54,31 @@ struct Rows {
   int64_t cols;  // the product of the core dimensions
   RowMap map;
 
-  HD T* operator[](int64_t row) const { return data + map(row) * cols; }
+  XLA_FFI_OPS_HD T* operator[](int64_t row) const {
+    return data + map(row) * cols;
+  }
 };
 
 namespace internal {
 
 struct OneRow {
-  HD float operator[](int64_t) const { return 1.0f; }
+  XLA_FFI_OPS_HD float operator[](int64_t) const { return 1.0f; }
 };
 struct ZeroRow {
-  HD float operator[](int64_t) const { return -0.0f; }
+  XLA_FFI_OPS_HD float operator[](int64_t) const { return -0.0f; }
 };
 
 }  // namespace internal
 
 // Rows of ones: stands for a weight that is not there.
 struct Ones {
-  HD internal::OneRow operator[](int64_t) const { return {}; }
+  XLA_FFI_OPS_HD internal::OneRow operator[](int64_t) const { return {}; }
 };
 
 // The same for a weight that is added: x + -0.0 is x for every x, and compiled
 // to nothing.
 struct Zeros {
-  HD internal::ZeroRow operator[](int64_t) const { return {}; }
+  XLA_FFI_OPS_HD internal::ZeroRow operator[](int64_t) const { return {}; }
 };
 
 }  // namespace xla_ffi_ops

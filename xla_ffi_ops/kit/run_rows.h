@@ -29,14 +29,14 @@ namespace internal {
 // registers than there are.
 template <typename T, int p, typename Acc, typename F, typename Ahead,
           typename Added, typename... Line>
-HD void RunPasses(const F& f, typename F::Row& row, int64_t cols, Ahead ahead,
-                  Added added, Line... x) {
+XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t cols,
+                              Ahead ahead, Added added, Line... x) {
   if constexpr (p < F::kPasses) {
     using S = decltype(f.Add(Pass<p>(), row, Load(kSingle, x, 0)...));
     constexpr bool kKeeps = std::is_pointer_v<Added>;
     constexpr bool kPairs = kInPairs<T> && !kKeeps;
     const auto known = row;
-    const auto statistic = [=](auto which, int64_t j) INLINED {
+    const auto statistic = [=](auto which, int64_t j) XLA_FFI_OPS_INLINED {
       const S s = f.Add(Pass<p>(), known, Load(which, x, j)...);
       if constexpr (p + 1 == F::kPasses && kKeeps) added[j] = s.value[0];
       return s;
@@ -49,15 +49,16 @@ HD void RunPasses(const F& f, typename F::Row& row, int64_t cols, Ahead ahead,
 
 template <int kRows, typename F, typename T, int n, typename Acc, int m,
           typename... Line>
-HD void RunLines(const F& f, int64_t begin, int64_t cols, Outputs<T, n> out,
-                 Outputs<Acc, m> columns, const Lines<Line, kRows>&... x) {
+XLA_FFI_OPS_HD void RunLines(const F& f, int64_t begin, int64_t cols,
+                             Outputs<T, n> out, Outputs<Acc, m> columns,
+                             const Lines<Line, kRows>&... x) {
   typename F::Row row[kRows];
   out = out.At(begin * cols);
   // Stores wait for lines that are not in the cache, up to a third of the time.
   // So the passes prefetch them. In longer rows that costs more than it saves.
   const int64_t fetched = cols <= (kRows > 1 ? 1024 : 65536) ? -1 : 0;
   for (int i = 0; i < kRows; ++i) {
-    const auto fetch = [=](int64_t j) INLINED {
+    const auto fetch = [=](int64_t j) XLA_FFI_OPS_INLINED {
       for (int k = 0; k < n; ++k) {
         __builtin_prefetch(out.data[k] + i * cols + (j & fetched), 1);
       }
@@ -68,7 +69,7 @@ HD void RunLines(const F& f, int64_t begin, int64_t cols, Outputs<T, n> out,
   }
   using Terms = std::conditional_t<(m > 0), Sums<Acc, m>, None>;
   using Pair = std::conditional_t<(m > 0), Two<Terms>, None>;
-  const auto store = [=](int64_t j) INLINED {
+  const auto store = [=](int64_t j) XLA_FFI_OPS_INLINED {
     const auto sums = StoreFrom<m, 0>(f, row, cols, j, out, Terms(), x...);
     if constexpr (m > 0) columns.data[0][j] += sums.value[0];
     if constexpr (m > 1) columns.data[1][j] += sums.value[1];
@@ -103,9 +104,9 @@ struct StoresAdded<F, std::void_t<decltype(&F::StoreAdded)>> : std::true_type {
 // One row of a formula that has StoreAdded, and no weights. Such passes compute
 // much: they fetch the next row and the lines that this one is stored to.
 template <typename F, typename T, typename Acc, typename... Same>
-HD void RunLineByAdded(const F& f, int64_t i, int64_t cols, T* y, Acc* added,
-                       const Same*... x) {
-  const auto fetch = [=](int64_t j) INLINED {
+XLA_FFI_OPS_HD void RunLineByAdded(const F& f, int64_t i, int64_t cols, T* y,
+                                   Acc* added, const Same*... x) {
+  const auto fetch = [=](int64_t j) XLA_FFI_OPS_INLINED {
     __builtin_prefetch(y + j, 1);
     (__builtin_prefetch(x + cols + j), ...);
   };
@@ -120,8 +121,9 @@ HD void RunLineByAdded(const F& f, int64_t i, int64_t cols, T* y, Acc* added,
 
 // Rows [begin, end), and the sums over them.
 template <typename F, typename T, int n, typename Acc, int m, typename... In>
-HD void RunBlock(const F& f, int64_t begin, int64_t end, int64_t cols,
-                 Outputs<T, n> out, Outputs<Acc, m> columns, const In&... in) {
+XLA_FFI_OPS_HD void RunBlock(const F& f, int64_t begin, int64_t end,
+                             int64_t cols, Outputs<T, n> out,
+                             Outputs<Acc, m> columns, const In&... in) {
   int64_t row = begin;
   if constexpr (m > 0) {
     for (int i = 0; i < m; ++i) std::fill_n(columns.data[i], cols, 0);
@@ -153,8 +155,9 @@ HD void RunBlock(const F& f, int64_t begin, int64_t end, int64_t cols,
 // rows. In: Rows, Ones, Zeros or OrFilled. Call it from an
 // XLA_FFI_OPS_CPU_KERNEL.
 template <typename F, typename T, int n, typename Acc, int m, typename... In>
-HD void RunRows(Cpu, const F& f, int64_t begin, int64_t end, int64_t cols,
-                Outputs<T, n> out, Outputs<Acc, m> columns, const In&... in) {
+XLA_FFI_OPS_HD void RunRows(Cpu, const F& f, int64_t begin, int64_t end,
+                            int64_t cols, Outputs<T, n> out,
+                            Outputs<Acc, m> columns, const In&... in) {
   // How many rows are summed without compensation.
   constexpr int64_t kBlock = 64;
   if constexpr (m == 0) {

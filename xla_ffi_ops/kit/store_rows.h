@@ -21,7 +21,8 @@ template <typename Line, typename... Same>
 Lines(Line, Same...) -> Lines<Line, 1 + sizeof...(Same)>;
 
 template <typename In, size_t... i>
-HD auto LinesAt(const In& in, int64_t row, std::index_sequence<i...>) {
+XLA_FFI_OPS_HD auto LinesAt(const In& in, int64_t row,
+                            std::index_sequence<i...>) {
   return Lines{in[row + i]...};
 }
 
@@ -32,9 +33,9 @@ HD auto LinesAt(const In& in, int64_t row, std::index_sequence<i...>) {
 // load it once more.
 template <int m, int i, int kRows, typename F, typename Out, typename Sums,
           typename... Line>
-HD Sums StoreFrom(const F& f, const typename F::Row* row, int64_t cols,
-                  int64_t j, const Out& out, Sums sums,
-                  const Lines<Line, kRows>&... x) {
+XLA_FFI_OPS_HD Sums StoreFrom(const F& f, const typename F::Row* row,
+                              int64_t cols, int64_t j, const Out& out,
+                              Sums sums, const Lines<Line, kRows>&... x) {
   if constexpr (i < kRows) {
     const auto values = f.Store(row[i], Load(kSingle, x.line[i], j)...);
     if constexpr (m > 0) {
@@ -56,9 +57,9 @@ struct Two {
 // The same for elements j and j + 1.
 template <int m, int i, int kRows, typename F, typename Out, typename Sums,
           typename... Line>
-HD Sums StorePairFrom(const F& f, const typename F::Row* row, int64_t cols,
-                      int64_t j, const Out& out, Sums sums,
-                      const Lines<Line, kRows>&... x) {
+XLA_FFI_OPS_HD Sums StorePairFrom(const F& f, const typename F::Row* row,
+                                  int64_t cols, int64_t j, const Out& out,
+                                  Sums sums, const Lines<Line, kRows>&... x) {
   if constexpr (i < kRows) {
     const auto first = f.Store(row[i], Load(kFirst, x.line[i], j)...);
     const auto second = f.Store(row[i], Load(kSecond, x.line[i], j)...);

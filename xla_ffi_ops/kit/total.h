@@ -30,27 +30,28 @@ using Count = std::integral_constant<int, n>;
 // order of the additions is the same for every vector width.
 template <typename T, bool kPairs, typename S, typename Acc, typename Statistic,
           typename Ahead>
-HD S Total(int64_t cols, Statistic statistic, Ahead ahead) {
+XLA_FFI_OPS_HD S Total(int64_t cols, Statistic statistic, Ahead ahead) {
   constexpr int n = sizeof(S) / sizeof(Acc);
   constexpr int kLanes = 64 / sizeof(T);
   constexpr int64_t kGroup = 16 * kLanes;
   Acc a[kLanes], b[kLanes];          // of a group
   Acc old_a[kLanes], old_b[kLanes];  // of the groups before it
   // Calls fn(number of the statistic, its lanes, those of older groups).
-  const auto each = [&](auto fn) INLINED {
+  const auto each = [&](auto fn) XLA_FFI_OPS_INLINED {
     fn(Count<0>(), a, old_a);
     if constexpr (n > 1) fn(Count<1>(), b, old_b);
   };
-  const auto clear = [&]() INLINED {
-    each([](auto i, Acc* lanes, Acc*)
-             INLINED { std::fill_n(lanes, kLanes, S::Initial().value[i]); });
+  const auto clear = [&]() XLA_FFI_OPS_INLINED {
+    each([](auto i, Acc* lanes, Acc*) XLA_FFI_OPS_INLINED {
+      std::fill_n(lanes, kLanes, S::Initial().value[i]);
+    });
   };
-  const auto add_to = [&](int lane, const S& s) INLINED {
+  const auto add_to = [&](int lane, const S& s) XLA_FFI_OPS_INLINED {
     a[lane] = S::Combine(a[lane], s.value[0]);
     if constexpr (n > 1) b[lane] = S::Combine(b[lane], s.value[1]);
   };
   // Adds the next `count` elements.
-  const auto add = [&](int64_t& j, auto count) INLINED {
+  const auto add = [&](int64_t& j, auto count) XLA_FFI_OPS_INLINED {
     if constexpr (kPairs) {
 #pragma omp simd
       for (int k = 0; k < count / 2; ++k) {
@@ -78,7 +79,7 @@ HD S Total(int64_t cols, Statistic statistic, Ahead ahead) {
         add(j, Count<kLanes>());
       }
       if (stop == end) break;
-      each([=](auto, const Acc* lanes, Acc* old) INLINED {
+      each([=](auto, const Acc* lanes, Acc* old) XLA_FFI_OPS_INLINED {
 #pragma omp simd
         for (int k = 0; k < kLanes; ++k) {
           old[k] = grouped ? S::Combine(old[k], lanes[k]) : lanes[k];
@@ -92,7 +93,7 @@ HD S Total(int64_t cols, Statistic statistic, Ahead ahead) {
       add_to(k, statistic(kSingle, j));
       asm volatile("");  // Vectorized, these few would be most of the code.
     }
-    each([=](auto, Acc* lanes, const Acc* old) INLINED {
+    each([=](auto, Acc* lanes, const Acc* old) XLA_FFI_OPS_INLINED {
       if (grouped) {
 #pragma omp simd
         for (int k = 0; k < kLanes; ++k)

@@ -27,14 +27,16 @@ struct SumFormula {
 
   Acc* sum;
 
-  HD Row Load(int64_t) const { return {}; }
-  HD Sums<Acc, 1> Add(Pass<0>, const Row&, Acc x) const { return {{x}}; }
-  HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> total, Acc) const {
+  XLA_FFI_OPS_HD Row Load(int64_t) const { return {}; }
+  XLA_FFI_OPS_HD Sums<Acc, 1> Add(Pass<0>, const Row&, Acc x) const {
+    return {{x}};
+  }
+  XLA_FFI_OPS_HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> total, Acc) const {
     row.sum = total.value[0];
   }
-  HD void Save(int64_t, const Row& row) const { *sum = row.sum; }
-  HD Values<Acc, 1> Store(const Row&, Acc x) const { return {{x}}; }
-  HD Sums<Acc, 1> Column(const Row&, Acc x) const { return {{x}}; }
+  XLA_FFI_OPS_HD void Save(int64_t, const Row& row) const { *sum = row.sum; }
+  XLA_FFI_OPS_HD Values<Acc, 1> Store(const Row&, Acc x) const { return {{x}}; }
+  XLA_FFI_OPS_HD Sums<Acc, 1> Column(const Row&, Acc x) const { return {{x}}; }
 };
 
 // Returns whether all is well.

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/float16.h"
 
 namespace row_dot_ffi {
@@ -17,7 +16,7 @@ struct Dims {
 
 // y = sum over n of x0[n] * x1[n]
 template <typename T>
-HD xla_ffi_ops::Accumulator<T> Y(const Dims& dims, const T* x0, const T* x1) {
+xla_ffi_ops::Accumulator<T> Y(const Dims& dims, const T* x0, const T* x1) {
   using Acc = xla_ffi_ops::Accumulator<T>;
   Acc sum = 0;
   for (int64_t n = 0; n < dims.n; ++n) {

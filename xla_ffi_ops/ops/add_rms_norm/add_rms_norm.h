@@ -22,13 +22,13 @@ struct ForwardFormula : rms_norm::ForwardFormula<Acc> {
   using Base = rms_norm::ForwardFormula<Acc>;
   using Row = typename Base::Row;
 
-  HD Sums<Acc, 1> Add(Pass<0> pass, const Row& row, Acc x, Acc residual,
-                      Acc scale) const {
+  XLA_FFI_OPS_HD Sums<Acc, 1> Add(Pass<0> pass, const Row& row, Acc x,
+                                  Acc residual, Acc scale) const {
     return Base::Add(pass, row, Rounded<T>(x + residual), scale);
   }
   // y and sum.
-  HD Values<Acc, 2> Store(const Row& row, Acc x, Acc residual,
-                          Acc scale) const {
+  XLA_FFI_OPS_HD Values<Acc, 2> Store(const Row& row, Acc x, Acc residual,
+                                      Acc scale) const {
     const Acc sum = Rounded<T>(x + residual);
     return {{Base::Store(row, sum, scale).value[0], sum}};
   }
@@ -39,18 +39,18 @@ struct BackwardFormula : rms_norm::BackwardFormula<Acc> {
   using Base = rms_norm::BackwardFormula<Acc>;
   using Row = typename Base::Row;
 
-  HD Sums<Acc, 1> Add(Pass<0> pass, const Row& row, Acc sum, Acc dy, Acc,
-                      Acc scale) const {
+  XLA_FFI_OPS_HD Sums<Acc, 1> Add(Pass<0> pass, const Row& row, Acc sum, Acc dy,
+                                  Acc, Acc scale) const {
     return Base::Add(pass, row, sum, dy, scale);
   }
   // dx and dresidual.
-  HD Values<Acc, 2> Store(const Row& row, Acc sum, Acc dy, Acc dsum,
-                          Acc scale) const {
+  XLA_FFI_OPS_HD Values<Acc, 2> Store(const Row& row, Acc sum, Acc dy, Acc dsum,
+                                      Acc scale) const {
     const Acc dx = dsum + Base::Store(row, sum, dy, scale).value[0];
     return {{dx, dx}};
   }
-  HD Sums<Acc, 1> Column(const Row& row, Acc sum, Acc dy, Acc,
-                         Acc scale) const {
+  XLA_FFI_OPS_HD Sums<Acc, 1> Column(const Row& row, Acc sum, Acc dy, Acc,
+                                     Acc scale) const {
     return Base::Column(row, sum, dy, scale);
   }
 };

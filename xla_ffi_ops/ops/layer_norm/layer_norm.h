@@ -33,17 +33,20 @@ struct ForwardFormula {
   Acc eps;
   Acc *mean, *rstd;
 
-  HD Row Load(int64_t) const { return {}; }
-  HD Sums<Acc, 1> Add(Pass<0>, const Row&, Acc x, Acc, Acc) const {
+  XLA_FFI_OPS_HD Row Load(int64_t) const { return {}; }
+  XLA_FFI_OPS_HD Sums<Acc, 1> Add(Pass<0>, const Row&, Acc x, Acc, Acc) const {
     return {{x}};
   }
-  HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums, Acc cols) const {
+  XLA_FFI_OPS_HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums,
+                             Acc cols) const {
     row.mean = sums.value[0] / cols;
   }
-  HD Sums<Acc, 2> Add(Pass<1>, const Row& row, Acc x, Acc, Acc) const {
+  XLA_FFI_OPS_HD Sums<Acc, 2> Add(Pass<1>, const Row& row, Acc x, Acc,
+                                  Acc) const {
     return {{x - row.mean, (x - row.mean) * (x - row.mean)}};
   }
-  HD void Finish(Pass<1>, Row& row, Sums<Acc, 2> sums, Acc cols) const {
+  XLA_FFI_OPS_HD void Finish(Pass<1>, Row& row, Sums<Acc, 2> sums,
+                             Acc cols) const {
     const Acc rest = sums.value[0] / cols;
     // Of a row with an infinity the mean may be infinite, and the rest is NaN.
     if (!std::isnan(rest)) row.mean += rest;
@@ -51,11 +54,12 @@ struct ForwardFormula {
     const Acc square = std::isinf(rest * rest) ? 0 : rest * rest;
     row.rstd = ReciprocalSqrt(sums.value[1] / cols - square + eps);
   }
-  HD void Save(int64_t i, const Row& row) const {
+  XLA_FFI_OPS_HD void Save(int64_t i, const Row& row) const {
     mean[i] = row.mean;
     rstd[i] = row.rstd;
   }
-  HD Values<Acc, 1> Store(const Row& row, Acc x, Acc scale, Acc bias) const {
+  XLA_FFI_OPS_HD Values<Acc, 1> Store(const Row& row, Acc x, Acc scale,
+                                      Acc bias) const {
     return {{(x - row.mean) * row.rstd * scale + bias}};
   }
 };
@@ -70,20 +74,25 @@ struct BackwardFormula {
 
   Rows<const Acc> mean, rstd;
 
-  HD Row Load(int64_t i) const { return {*mean[i], *rstd[i], 0, 0}; }
-  HD Sums<Acc, 2> Add(Pass<0>, const Row& row, Acc x, Acc dy, Acc scale) const {
+  XLA_FFI_OPS_HD Row Load(int64_t i) const {
+    return {*mean[i], *rstd[i], 0, 0};
+  }
+  XLA_FFI_OPS_HD Sums<Acc, 2> Add(Pass<0>, const Row& row, Acc x, Acc dy,
+                                  Acc scale) const {
     return {{dy * scale, (x - row.mean) * row.rstd * (dy * scale)}};
   }
-  HD void Finish(Pass<0>, Row& row, Sums<Acc, 2> sums, Acc cols) const {
+  XLA_FFI_OPS_HD void Finish(Pass<0>, Row& row, Sums<Acc, 2> sums,
+                             Acc cols) const {
     row.g = sums.value[0] / cols;
     row.gx = sums.value[1] / cols;
   }
-  HD void Save(int64_t, const Row&) const {}
-  HD Values<Acc, 1> Store(const Row& row, Acc x, Acc dy, Acc scale) const {
+  XLA_FFI_OPS_HD void Save(int64_t, const Row&) const {}
+  XLA_FFI_OPS_HD Values<Acc, 1> Store(const Row& row, Acc x, Acc dy,
+                                      Acc scale) const {
     const Acc xhat = (x - row.mean) * row.rstd;
     return {{row.rstd * (dy * scale - row.g - xhat * row.gx)}};
   }
-  HD Sums<Acc, 2> Column(const Row& row, Acc x, Acc dy, Acc) const {
+  XLA_FFI_OPS_HD Sums<Acc, 2> Column(const Row& row, Acc x, Acc dy, Acc) const {
     return {{dy * ((x - row.mean) * row.rstd), dy}};
   }
 };

@@ -31,15 +31,18 @@ struct ForwardFormula {
   Acc eps;
   Acc* rstd;
 
-  HD Row Load(int64_t) const { return {}; }
-  HD Sums<Acc, 1> Add(Pass<0>, const Row&, Acc x, Acc) const {
+  XLA_FFI_OPS_HD Row Load(int64_t) const { return {}; }
+  XLA_FFI_OPS_HD Sums<Acc, 1> Add(Pass<0>, const Row&, Acc x, Acc) const {
     return {{x * x}};
   }
-  HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums, Acc cols) const {
+  XLA_FFI_OPS_HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums,
+                             Acc cols) const {
     row.rstd = ReciprocalSqrt(sums.value[0] / cols + eps);
   }
-  HD void Save(int64_t i, const Row& row) const { rstd[i] = row.rstd; }
-  HD Values<Acc, 1> Store(const Row& row, Acc x, Acc scale) const {
+  XLA_FFI_OPS_HD void Save(int64_t i, const Row& row) const {
+    rstd[i] = row.rstd;
+  }
+  XLA_FFI_OPS_HD Values<Acc, 1> Store(const Row& row, Acc x, Acc scale) const {
     return {{x * row.rstd * scale}};
   }
 };
@@ -54,18 +57,21 @@ struct BackwardFormula {
 
   Rows<const Acc> rstd;
 
-  HD Row Load(int64_t i) const { return {*rstd[i], 0}; }
-  HD Sums<Acc, 1> Add(Pass<0>, const Row& row, Acc x, Acc dy, Acc scale) const {
+  XLA_FFI_OPS_HD Row Load(int64_t i) const { return {*rstd[i], 0}; }
+  XLA_FFI_OPS_HD Sums<Acc, 1> Add(Pass<0>, const Row& row, Acc x, Acc dy,
+                                  Acc scale) const {
     return {{x * row.rstd * (dy * scale)}};
   }
-  HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums, Acc cols) const {
+  XLA_FFI_OPS_HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums,
+                             Acc cols) const {
     row.mean = sums.value[0] / cols;
   }
-  HD void Save(int64_t, const Row&) const {}
-  HD Values<Acc, 1> Store(const Row& row, Acc x, Acc dy, Acc scale) const {
+  XLA_FFI_OPS_HD void Save(int64_t, const Row&) const {}
+  XLA_FFI_OPS_HD Values<Acc, 1> Store(const Row& row, Acc x, Acc dy,
+                                      Acc scale) const {
     return {{row.rstd * (dy * scale - x * row.rstd * row.mean)}};
   }
-  HD Sums<Acc, 1> Column(const Row& row, Acc x, Acc dy, Acc) const {
+  XLA_FFI_OPS_HD Sums<Acc, 1> Column(const Row& row, Acc x, Acc dy, Acc) const {
     return {{dy * (x * row.rstd)}};
   }
 };

@@ -24,22 +24,24 @@ struct ForwardFormula {
     Acc max, factor;
   };
 
-  HD Row Load(int64_t) const { return {}; }
-  HD Max<Acc> Add(Pass<0>, const Row&, Acc x) const { return {{x}}; }
-  HD void Finish(Pass<0>, Row& row, Max<Acc> max, Acc) const {
+  XLA_FFI_OPS_HD Row Load(int64_t) const { return {}; }
+  XLA_FFI_OPS_HD Max<Acc> Add(Pass<0>, const Row&, Acc x) const {
+    return {{x}};
+  }
+  XLA_FFI_OPS_HD void Finish(Pass<0>, Row& row, Max<Acc> max, Acc) const {
     row.max = max.value[0];
   }
-  HD Sums<Acc, 1> Add(Pass<1>, const Row& row, Acc x) const {
+  XLA_FFI_OPS_HD Sums<Acc, 1> Add(Pass<1>, const Row& row, Acc x) const {
     return {{Exp(x - row.max)}};
   }
-  HD void Finish(Pass<1>, Row& row, Sums<Acc, 1> sums, Acc) const {
+  XLA_FFI_OPS_HD void Finish(Pass<1>, Row& row, Sums<Acc, 1> sums, Acc) const {
     row.factor = 1 / sums.value[0];
   }
-  HD void Save(int64_t, const Row&) const {}
-  HD Values<Acc, 1> Store(const Row& row, Acc x) const {
+  XLA_FFI_OPS_HD void Save(int64_t, const Row&) const {}
+  XLA_FFI_OPS_HD Values<Acc, 1> Store(const Row& row, Acc x) const {
     return StoreAdded(row, Exp(x - row.max));
   }
-  HD Values<Acc, 1> StoreAdded(const Row& row, Acc exp) const {
+  XLA_FFI_OPS_HD Values<Acc, 1> StoreAdded(const Row& row, Acc exp) const {
     return {{exp * row.factor}};
   }
 };
@@ -51,15 +53,15 @@ struct BackwardFormula {
     Acc sum;
   };
 
-  HD Row Load(int64_t) const { return {}; }
-  HD Sums<Acc, 1> Add(Pass<0>, const Row&, Acc y, Acc dy) const {
+  XLA_FFI_OPS_HD Row Load(int64_t) const { return {}; }
+  XLA_FFI_OPS_HD Sums<Acc, 1> Add(Pass<0>, const Row&, Acc y, Acc dy) const {
     return {{y * dy}};
   }
-  HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums, Acc) const {
+  XLA_FFI_OPS_HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums, Acc) const {
     row.sum = sums.value[0];
   }
-  HD void Save(int64_t, const Row&) const {}
-  HD Values<Acc, 1> Store(const Row& row, Acc y, Acc dy) const {
+  XLA_FFI_OPS_HD void Save(int64_t, const Row&) const {}
+  XLA_FFI_OPS_HD Values<Acc, 1> Store(const Row& row, Acc y, Acc dy) const {
     return {{y * (dy - row.sum)}};
   }
 };
