@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the doctor says of objects that the kit did not make, or no compiler."""
+"""What the doctor says of objects that the kit did not make."""
 
 import pathlib
 
 from absl.testing import absltest
-from absl.testing import parameterized
 
 import python_process
 
@@ -17,10 +16,9 @@ _STRIPPED = (
     .replace(b"_cuda\0", b"_cudx\0")
     + b"\0__dict__\0"
 )
-_KIND = 18  # offset of e_machine in an ELF file
 
 
-class ForeignDoctorTest(parameterized.TestCase):
+class ForeignDoctorTest(absltest.TestCase):
 
   def check(self, well, content, symbols=""):
     """Has the doctor look at a file of this content; returns what it prints."""
@@ -65,22 +63,9 @@ class ForeignDoctorTest(parameterized.TestCase):
     self.assertRegex(printed, "ForeignTwice +API 0.3 +a handler")
 
   def test_symbol_that_is_not_there(self):
-    self.assertIn("does not export No", self.check(False, _OBJECT, ":No"))
-
-  @parameterized.parameters(
-      (
-          b"version https://git-lfs.github.com/spec/v1\n" * 3,
-          "it is no ELF file",
-      ),
-      (b"", "it is no ELF file"),
-      (_OBJECT[: len(_OBJECT) // 2], "its end is missing"),
-      (
-          _OBJECT[:_KIND] + b"\xf3\0" + _OBJECT[_KIND + 2 :],
-          "it is built for another kind of machine",
-      ),
-  )
-  def test_what_cannot_be_loaded(self, content, reason):
-    self.assertIn("cannot be loaded: " + reason, self.check(False, content))
+    printed = self.check(False, _OBJECT, ":No,ForeignTwice")
+    self.assertRegex(printed, "\n  No +is not exported\n")
+    self.assertRegex(printed, "ForeignTwice +API 0.3 +a handler")
 
 
 if __name__ == "__main__":

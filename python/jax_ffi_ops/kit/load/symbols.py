@@ -3,7 +3,6 @@
 
 from collections.abc import Mapping
 import ctypes
-import pathlib
 import re
 import struct
 from typing import Any
@@ -79,7 +78,8 @@ def exported(path: str, library: ctypes.CDLL) -> list[str]:
   have been replaced, and loading takes no headers of sections.
   """
   try:
-    sections = elf_sections.sections(pathlib.Path(path).read_bytes())
+    with elf_sections.mapped(path) as data:
+      sections = elf_sections.sections(data)
     content, strings, _ = sections[elf_sections.SYMBOLS]
     names = {
         elf_sections.name(strings, offset)
