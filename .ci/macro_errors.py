@@ -34,6 +34,15 @@ _MISTAKES = {
     _EXTENSION.format('handlers = ["my/op"]'): (
         'NAME: handlers has "my/op", which is no symbol of C; name the symbol by'
     ),
+    _EXTENSION.format('handlers = ["my-op"]'): (
+        'NAME: handlers has "my-op", which is no symbol of C; name the symbol by'
+    ),
+    _EXTENSION.format('symbols = {"1st": {"cpu": "A"}}'): (
+        'NAME: symbols has "1st", which is no symbol of C'
+    ),
+    _EXTENSION.format('symbols = {"a-b": {"cpu": "A"}, "a.b": {"cpu": "B"}}'): (
+        'NAME: symbols has "a-b" and "a.b", which are one symbol of C'
+    ),
     _EXTENSION.format('stateful_handlers = ["1st"]'): (
         'NAME: stateful_handlers has "1st", which is no symbol of C'
     ),
@@ -51,7 +60,11 @@ _MISTAKES = {
         ' "cuda": {"execute": "B", "type_id": "J"}}}'
     ): "NAME: a_state_type_id is I and J: platforms share it",
     'xla_ffi_python_module(name = "NAME", srcs = [], binding = "swig")': (
-        'NAME: binding must be nanobind or pybind11, got "swig"'
+        'NAME: binding must be one of c_api, nanobind, pybind11, got "swig"'
+    ),
+    'xla_ffi_python_module(name = "NAME", srcs = [], binding = "c_api",'
+    ' symbols = {"a": "A"})': (
+        'NAME: symbols of a must map cpu, cuda or both, got "A"'
     ),
     'xla_ffi_op(name = "NAME", handlers = [])': (
         "NAME_ext: handlers, stateful_handlers or symbols must name one"

@@ -80,6 +80,38 @@ def xla_ffi_library(
         **kwargs
     )
 
+def _exporting(name, exported, deps, cuda = False, others = [], **private):
+    """Returns what links a shared object that exports what `exported_symbols` says, and `others`."""
+    cpu, gpu = exported["cpu"], exported["cuda"]
+    for platform, symbols in exported.items():
+        if symbols.aliases:
+            source = "{}.{}_aliases".format(name, platform)
+            aliases(name = source, aliases = symbols.aliases, **private)
+            library = source + ".lib"
+            cc_library(name = library, srcs = [source], alwayslink = True, **private)
+
+            # First: a linker takes of an archive what those before it ask for.
+            deps = ([library] if platform == "cpu" else _if_cuda([library])) + deps
+    cuda_symbols = gpu.own
+    if not cuda:  # As a pattern, a symbol may be missing.
+        cuda_symbols = [symbol.removesuffix("a") + "[a]" for symbol in cuda_symbols]
+    script = name + ".lds"
+    version_script(
+        name = script,
+        symbols = others + cpu.own + cpu.named + cpu.aliases.keys() +
+                  _if_cuda(cuda_symbols + gpu.named + gpu.aliases.keys()),
+        **private
+    )
+    return struct(
+        deps = deps,
+        inputs = [script],
+        linkopts = [
+            "-Wl,--version-script=$(location :%s)" % script,
+            # Without it, a symbol that the script names and nobody defines is no error.
+            "-Wl,--no-undefined-version",
+        ],
+    )
+
 def xla_ffi_extension(
         name,
         deps,
@@ -119,10 +151,9 @@ def xla_ffi_extension(
       **kwargs: for all that is made: tags, testonly and so on.
     """
     exported = exported_symbols(name, handlers, stateful_handlers, symbols)
-    cpu, gpu = exported["cpu"], exported["cuda"]
-    cuda_symbols = gpu.own
-    if not cuda:  # As a pattern, a symbol may be missing.
-        cuda_symbols = [symbol.removesuffix("a") + "[a]" for symbol in cuda_symbols]
+    cpu = exported["cpu"]
+    if not handlers and not stateful_handlers and not symbols:
+        fail("{}: handlers, stateful_handlers or symbols must name one".format(name))
     if not cpu.own and not cpu.named:
         target_compatible_with = target_compatible_with + select({
             Label("//:cuda_enabled"): [],
@@ -130,33 +161,14 @@ def xla_ffi_extension(
         })
     common = kwargs | dict(target_compatible_with = target_compatible_with)
     private = common | dict(visibility = ["//visibility:private"])
-    for platform, symbols in exported.items():
-        if symbols.aliases:
-            source = "{}.{}_aliases".format(name, platform)
-            aliases(name = source, aliases = symbols.aliases, **private)
-            library = source + ".lib"
-            cc_library(name = library, srcs = [source], alwayslink = True, **private)
-
-            # First: a linker takes of an archive what those before it ask for.
-            deps = ([library] if platform == "cpu" else _if_cuda([library])) + deps
-    script = name + ".lds"
-    version_script(
-        name = script,
-        symbols = cpu.own + cpu.named + cpu.aliases.keys() +
-                  _if_cuda(cuda_symbols + gpu.named + gpu.aliases.keys()),
-        **private
-    )
+    linked = _exporting(name, exported, deps, cuda, **private)
     cc_binary(
         name = "lib" + name + ".so",
-        additional_linker_inputs = [script],
-        linkopts = [
-            "-Wl,--version-script=$(location :%s)" % script,
-            # Without it, a symbol that the script names and nobody defines is no error.
-            "-Wl,--no-undefined-version",
-        ] + all_defined() + linkopts,
+        additional_linker_inputs = linked.inputs,
+        linkopts = linked.linkopts + all_defined() + linkopts,
         linkshared = True,
         linkstatic = True,
-        deps = deps,
+        deps = linked.deps,
         **private
     )
     native.filegroup(
@@ -241,37 +253,64 @@ def xla_ffi_op(
     )
 
 _BINDING_COPTS = {
+    "c_api": [],
     "nanobind": [],
     # g++ 12 with a sanitizer warns of pybind11's own vectors; clang does not know the warning.
-    "pybind11": ["-Wno-unknown-warning-option", "-Wno-maybe-uninitialized"],
+    # pybind11 asks for hidden symbols, which the linker sees to.
+    "pybind11": ["-Wno-unknown-warning-option", "-Wno-maybe-uninitialized", "-Wno-attributes"],
 }
 
-def xla_ffi_python_module(name, srcs, binding, copts = [], deps = [], visibility = None, **kwargs):
+def xla_ffi_python_module(
+        name,
+        srcs,
+        binding,
+        symbols = {},
+        copts = [],
+        deps = [],
+        visibility = None,
+        **kwargs):
     """A Python extension that hands out handlers, for code that has one. The kit needs none.
 
     It is for the Python that tests run with. Where that has no headers (Debian: python3-dev), it is
     incompatible. Give `name` to the py_library that imports it as `data`, with `imports = ["."]`.
 
+    It exports what Python calls, `PyInit_<name>`, and hides all else. If handlers are to be loaded
+    by kit.Library, too, name them in `symbols`; they may be in the file of the module itself.
+
     Args:
       name: of the module, as in NB_MODULE or PYBIND11_MODULE. Makes `<name>.so`, which Python
           imports, and a filegroup of this name.
       srcs: C++ files; one has that macro.
-      binding: "nanobind" or "pybind11".
+      binding: "nanobind", "pybind11", or "c_api" for a PyInit_ that you have written yourself.
+      symbols: as of xla_ffi_extension.
       copts: more compiler options.
       deps: libraries with handlers and their headers.
       visibility: of `name`.
       **kwargs: for all that is made: tags, testonly and so on.
     """
     if binding not in _BINDING_COPTS:
-        fail("{}: binding must be nanobind or pybind11, got {}".format(name, repr(binding)))
+        fail("{}: binding must be one of {}, got {}".format(
+            name,
+            ", ".join(_BINDING_COPTS),
+            repr(binding),
+        ))
+    private = kwargs | dict(visibility = ["//visibility:private"])
+    linked = _exporting(
+        name,
+        exported_symbols(name, [], [], symbols),
+        deps + [Label("//third_party/bindings:" + binding)],
+        others = ["PyInit_" + name],
+        **private
+    )
     cc_binary(
         name = name + ".so",
         srcs = srcs,
-        copts = _COPTS + ["-fvisibility=hidden"] + _BINDING_COPTS[binding] + copts,
+        additional_linker_inputs = linked.inputs,
+        copts = _COPTS + optimized("-O2") + _BINDING_COPTS[binding] + copts,
+        linkopts = linked.linkopts,
         linkshared = True,
-        visibility = ["//visibility:private"],
-        deps = deps + [Label("//third_party/bindings:" + binding)],
-        **kwargs
+        deps = linked.deps,
+        **private
     )
     native.filegroup(
         name = name,

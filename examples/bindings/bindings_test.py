@@ -10,10 +10,22 @@ import bindings
 import jax
 import jaxlib
 import numpy as np
+import thrice_nanobind
+import thrice_pybind11
+import twice_c_api
 import twice_nanobind
 import twice_pybind11
 
-_BINDINGS = (bindings.by_ctypes, bindings.by_nanobind, bindings.by_pybind11)
+from jax_ffi_ops import kit
+
+_BINDINGS = (
+    bindings.by_ctypes,
+    bindings.by_nanobind,
+    bindings.by_pybind11,
+    bindings.by_c_api,
+)
+_MODULES = (twice_nanobind, twice_pybind11, twice_c_api)
+_ONE_FILE = (thrice_nanobind, thrice_pybind11)
 
 
 class BindingsTest(parameterized.TestCase):
@@ -30,7 +42,7 @@ class BindingsTest(parameterized.TestCase):
     self.assertLen(texts, len(_BINDINGS))
 
   def test_the_extensions_hand_out_capsules(self):
-    for module in (twice_nanobind, twice_pybind11):
+    for module in (*_MODULES, *_ONE_FILE):
       self.assertEqual(type(module.handler()).__name__, "PyCapsule")
 
   @parameterized.parameters(*_BINDINGS)
@@ -39,6 +51,33 @@ class BindingsTest(parameterized.TestCase):
         jax.errors.JaxRuntimeError, "expected F32 but got S32"
     ):
       jax.block_until_ready(binding(np.zeros(3, np.int32)))
+
+  @parameterized.parameters(
+      bindings.thrice_by_nanobind, bindings.thrice_by_pybind11
+  )
+  def test_handler_in_the_file_of_a_module(self, thrice):
+    x = np.arange(5, dtype=np.float32)
+    np.testing.assert_array_equal(jax.jit(thrice)(x), 3 * x)
+
+  @parameterized.parameters(*_ONE_FILE)
+  def test_module_and_library_have_one_handler(self, module):
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype = ctypes.c_void_p
+    get.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    exported = ctypes.CDLL(module.__file__).ThriceHandler
+    self.assertEqual(
+        get(module.handler(), None),
+        ctypes.cast(exported, ctypes.c_void_p).value,
+    )
+
+  @parameterized.parameters(*_MODULES)
+  def test_module_without_symbols(self, module):
+    """It exports what Python calls, and the error is short."""
+    with self.assertRaisesRegex(
+        ImportError,
+        rf"but \['PyInit_{module.__name__}'\]. Is the symbol hidden",
+    ):
+      kit.Library(module.__file__).register("example_twice")
 
   @parameterized.parameters(
       "example_twice", "example_twice_nanobind", "example_twice_pybind11"

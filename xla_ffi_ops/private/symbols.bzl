@@ -12,13 +12,26 @@ _PARTS = {
     "type_info": "{}_state_type_info",
 }
 
+def _in_c(target):
+    """Returns the name of a target in symbols, as kit.Library does."""
+    return "".join([c if c.isalnum() else "_" for c in target.elems()])
+
 def _check_names(name, attribute, names):
     if type(names) not in ("list", "dict"):
         fail("{}: {} must be known when BUILD files are read: no select()".format(name, attribute))
+    known = {}
     for target in names:
-        if not target.replace("_", "a").isalnum() or target[0].isdigit():
+        symbol = _in_c(target)
+        if not target or target[0].isdigit() or (attribute != "symbols" and symbol != target):
             fail(("{}: {} has {}, which is no symbol of C; name the symbol by `symbols` of " +
                   "kit.Library").format(name, attribute, repr(target)))
+        if known.setdefault(symbol, target) != target:
+            fail("{}: {} has {} and {}, which are one symbol of C".format(
+                name,
+                attribute,
+                repr(known[symbol]),
+                repr(target),
+            ))
 
 def _parts(name, target, platform, value):
     parts = {"execute": value} if type(value) == "string" else value
@@ -30,7 +43,7 @@ def _parts(name, target, platform, value):
             ", ".join(_PARTS),
             repr(value),
         ))
-    return {_PARTS[part].format(target, platform): symbol for part, symbol in parts.items()}
+    return {_PARTS[part].format(_in_c(target), platform): symbol for part, symbol in parts.items()}
 
 def exported_symbols(name, handlers, stateful_handlers, symbols):
     """Returns what an extension exports.
@@ -51,8 +64,6 @@ def exported_symbols(name, handlers, stateful_handlers, symbols):
         "symbols": symbols,
     }.items():
         _check_names(name, attribute, names)
-    if not handlers and not stateful_handlers and not symbols:
-        fail("{}: handlers, stateful_handlers or symbols must name one".format(name))
     result = {}
     for platform in ("cpu", "cuda"):
         own = [_PARTS["execute"].format(t, platform) for t in handlers + stateful_handlers]

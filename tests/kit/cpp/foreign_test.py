@@ -30,6 +30,7 @@ _LIBRARIES = {
     "other": kit.Library(
         _PATH,
         symbols={
+            "other.twice-again": {"cpu": "ForeignTwice"},
             "other_twice": {"cpu": "ForeignTwice"},
             "other_count": {"cpu": _COUNT},
         },
@@ -50,11 +51,14 @@ def count(prefix):
 
 class ForeignTest(parameterized.TestCase):
 
-  @parameterized.parameters("foreign", "other")
-  def test_handler(self, prefix):
-    twice = kit.call(
-        f"{prefix}_twice", library=_LIBRARIES[prefix], results=lambda x: x
-    )
+  @parameterized.parameters(
+      ("foreign", "foreign_twice"),
+      ("foreign", "foreign.twice-again"),
+      ("other", "other_twice"),
+      ("other", "other.twice-again"),
+  )
+  def test_handler(self, library, target):
+    twice = kit.call(target, library=_LIBRARIES[library], results=lambda x: x)
     x = np.arange(5, dtype=np.float32)
     np.testing.assert_array_equal(twice(x), 2 * x)
 
@@ -66,10 +70,10 @@ class ForeignTest(parameterized.TestCase):
 
   def test_op(self):
     library = kit.Library(
-        _PATH, symbols={"double_fwd": {"cpu": "ForeignTwice"}}
+        _PATH, symbols={"my-double.op_fwd": {"cpu": "ForeignTwice"}}
     )
     double = kit.op(
-        "double",
+        "my-double.op",
         library=library,
         signature="()->()",
         reference=lambda x: x + x,
@@ -78,7 +82,7 @@ class ForeignTest(parameterized.TestCase):
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.testing.assert_array_equal(jax.vmap(double)(x), 2 * x)
     self.assertEqual(jax.grad(double)(1.0), 2.0)
-    self.assertIn("handler double_fwd", kit.explain(double, x))
+    self.assertIn("handler my-double.op_fwd", kit.explain(double, x))
 
   def test_the_names_of_others_stay(self):
     library = ctypes.CDLL(str(_PATH))
