@@ -10,8 +10,13 @@ how many times as long each peer took. Options with an S take lists with commas.
 
 import argparse
 import datetime
+import gc
 import itertools
+import json
+import os
 import platform
+import sys
+import traceback
 
 import jax
 
@@ -54,6 +59,7 @@ def _parse(gpu):
 
   add_list("op", ",".join(entry.names()), "ops")
   add_list("shapes", _GPU_SHAPES if gpu else _CPU_SHAPES, "rows x columns")
+  add_list("lines", "", "OP/SHAPE/DTYPE/PASS, in place of the options above")
   add_list("rows", "", "only shapes with these rows")
   add_list("columns", "", "only shapes with these columns")
   add_list("dtype", "float32,bfloat16,float16", "dtypes")
@@ -70,7 +76,50 @@ def _parse(gpu):
   return parser.parse_args()
 
 
-def main():
+def _lines(options):
+  """Returns op, shape, dtype, pass and timing of each line."""
+  lines = [line.split("/") for line in options.lines if line]
+  lines = lines or itertools.product(
+      options.op, options.shapes, options.dtype, options.direction
+  )
+  found = []
+  for (op, size, dtype, direction), timing in itertools.product(
+      lines, options.timing
+  ):
+    rows, columns = size.split("x")
+    if options.rows == [""] or rows in options.rows:
+      if options.columns == [""] or columns in options.columns:
+        found.append((op, (int(rows), int(columns)), dtype, direction, timing))
+  return found
+
+
+def _report(**result):
+  """Tells run.py of a line that has ended: jobs.py."""
+  if "RUN_PY_REPORT" in os.environ:
+    with open(os.environ["RUN_PY_REPORT"], "a", encoding="utf-8") as file:
+      print(json.dumps(result), file=file)
+
+
+def _measure(options, torch, op, shape, dtype, direction, timing):
+  found = entry.load(op)
+  peers = [
+      peer
+      for peer in (*found.peers, *torch)
+      if options.peers == [""] or peer in options.peers
+  ]
+  return measurement.measure(
+      found,
+      shape,
+      dtype,
+      direction,
+      peers=peers,
+      repeats=options.repeats,
+      on_device=timing == "device",
+      calls=options.calls,
+  )
+
+
+def main() -> int:
   gpu = jax.default_backend() == "gpu"
   options = _parse(gpu)
   device = jax.devices()[0]
@@ -83,35 +132,25 @@ def main():
     print("Without a GPU, times of the device are those of the CPU.")
   torch = () if options.peers == ["none"] else _torch_peers()
   shard, shards = map(int, options.shard.split("/"))
-  lines = itertools.product(
-      options.op,
-      [tuple(map(int, shape.split("x"))) for shape in options.shapes],
-      options.dtype,
-      options.direction,
-      options.timing,
-  )
-  lines = [
-      line
-      for line in lines
-      if options.rows == [""] or str(line[1][0]) in options.rows
-      if options.columns == [""] or str(line[1][1]) in options.columns
-  ]
-  for op, shape, dtype, direction, timing in lines[shard - 1 :: shards]:
-    found = entry.load(op)
-    peers = (*found.peers, *torch)
-    text = measurement.measure(
-        found,
-        shape,
-        dtype,
-        direction,
-        peers=[p for p in peers if options.peers == [""] or p in options.peers],
-        repeats=options.repeats,
-        on_device=timing == "device",
-        calls=options.calls,
-    )
-    size = "x".join(map(str, shape))
-    print(f"{op:<12}{size:>12} {dtype:<8} {direction:<8}{text}", flush=True)
+  status = 0
+  for line in _lines(options)[shard - 1 :: shards]:
+    op, shape, dtype, direction, _ = line
+    start = f"{op:<12}{'x'.join(map(str, shape)):>12} {dtype:<8} {direction:<8}"
+    try:
+      measured = _measure(options, torch, *line)
+    except Exception as error:  # Other lines may be well.
+      traceback.print_exc()
+      note = measurement.first_line(error)
+      print(f"{start} FAILED: {note}", flush=True)
+      _report(status="failed", note=note)
+      status = 1
+    else:
+      print(f"{start}{measured}", flush=True)
+      note = str(measured).strip()
+      _report(status="passed", note=note, **measured._asdict())
+    gc.collect()  # What an error has kept.
+  return status
 
 
 if __name__ == "__main__":
-  main()
+  sys.exit(main())

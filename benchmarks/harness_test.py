@@ -2,12 +2,15 @@
 """What is timed is all that was asked for, and a bad peer is not the end."""
 
 import dataclasses
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+import accuracy
 import entry
 import measurement
 import variants
@@ -60,13 +63,39 @@ class HarnessTest(parameterized.TestCase):
       raise RuntimeError("RESOURCE_EXHAUSTED\nmore")
 
     line = _measure(wrong=lambda x, scale: 1.01 * _plain(x, scale), oom=fails)
-    self.assertRegex(line, r"; jax.numpy \d+\.\d\d, ")
-    self.assertIn("wrong dropped (inaccurate, relative error 1.0e-02)", line)
-    self.assertIn("oom dropped (RESOURCE_EXHAUSTED)", line)
+    self.assertEqual(list(line.peers), ["jax.numpy"])
+    self.assertRegex(str(line), r"; jax.numpy \d+\.\d\d, wrong dropped ")
+    self.assertEqual(
+        line.dropped,
+        {
+            "wrong": "inaccurate, relative error 1.0e-02",
+            "oom": "RESOURCE_EXHAUSTED",
+        },
+    )
 
   def test_an_inaccurate_op_fails(self):
     with self.assertRaisesRegex(RuntimeError, "inaccurate"):
       _measure(lambda x, scale: _plain(x, scale) * jnp.nan)
+
+  @parameterized.parameters("forward", "both")
+  def test_errors_are_those_of_all_rows(self, direction):
+    """Rows are compared in chunks, and gradients of weights are sums of them."""
+    ((operands, cotangents),) = _ENTRY.make_sets((7, 4), "float32", 1)
+    arrays = operands, cotangents
+    results = variants.run_pass(_plain, direction, *arrays)
+    last_row = results[0].at[6].multiply(1.5)
+    changed = (last_row, *(1.25 * x for x in results[1:]))
+    with mock.patch.object(accuracy, "_CHUNK", 9):  # 2 rows at a time.
+      errors, wrong = (
+          accuracy.relative_errors(_plain, direction, arrays, x)
+          for x in (results, changed)
+      )
+    self.assertLess(max(errors), 1e-6)
+    norm = jnp.linalg.norm
+    self.assertAlmostEqual(
+        wrong[0], float(0.5 * norm(results[0][6]) / norm(results[0])), places=5
+    )
+    np.testing.assert_allclose(wrong[1:], 0.25, rtol=1e-5)
 
   def test_weights_are_the_same_in_all_sets(self):
     one, other = _ENTRY.make_sets((8, 4), "float32", 2)

@@ -2,46 +2,57 @@
 """One line of the benchmark: a pass of an op, its peers, and a copy."""
 
 import functools
+from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 
+import accuracy
 import device_timing
 import interleaving
 import variants
 
 
-def _tolerance(shape, dtype):
-  """Returns the relative error that rounding explains.
+class Line(NamedTuple):
+  """A pass of an op, measured.
 
-  A result is rounded, and so may be what it is made of. A sum of n terms in
-  float32 errs by about sqrt(n) roundings, whatever the order.
+  Attributes:
+    seconds: of a call.
+    bandwidth: bytes per second, of those that must be moved.
+    share: of a copy's bandwidth in the same rounds.
+    peers: how many times as long each peer took.
+    dropped: why others have no time.
+    host_bound: whether the host was never ahead of the device, and its time is
+      what was measured.
   """
-  single = float(jnp.finfo(jnp.float32).eps)
-  return 2 * float(jnp.finfo(dtype).eps) + 2 * max(shape) ** 0.5 * single
+
+  seconds: float
+  bandwidth: float
+  share: float
+  peers: dict[str, float]
+  dropped: dict[str, str]
+  host_bound: bool
+
+  def __str__(self):
+    notes = [f"{name} {ratio:.2f}" for name, ratio in self.peers.items()]
+    notes += [f"{name} dropped ({why})" for name, why in self.dropped.items()]
+    notes += ["host-bound"] * self.host_bound
+    return (
+        f"{self.seconds * 1e6:>10.2f} us{self.bandwidth / 1e9:>8.1f} GB/s"
+        f"{self.share:>6.0%} of copy; {', '.join(notes)}"
+    )
 
 
-@jax.jit
-def _relative_error(got, want):
-  return jnp.linalg.norm(got.astype(want.dtype) - want) / jnp.linalg.norm(want)
+def first_line(error: BaseException) -> str:
+  """Returns what an error says, in short."""
+  text = str(error).strip() or type(error).__name__
+  return text.splitlines()[0]
 
 
-def _check(results, wanted, tolerance):
+def _check(errors, tolerance):
   """Raises RuntimeError if a result is inaccurate."""
-  for got, want in zip(results, wanted, strict=True):
-    with jax.enable_x64(True):
-      error = float(_relative_error(got, want))
+  for error in errors:
     if not error <= tolerance:  # Nor NaN.
       raise RuntimeError(f"inaccurate, relative error {error:.1e}")
-
-
-def _definition(entry, direction, arrays):
-  """Returns the results of the first peer in float64."""
-  peer, *_ = entry.peers.values()
-  with jax.enable_x64(True):
-    wide = jax.tree.map(lambda x: x.astype("float64"), arrays)
-    run = functools.partial(variants.run_pass, peer, direction)
-    return jax.jit(run)(*wide)
 
 
 def _makers(entry, peers):
@@ -59,15 +70,15 @@ def _makers(entry, peers):
 
 def measure(
     entry, shape, dtype, direction, *, peers, repeats, on_device, calls=None
-):
-  """Returns the text of a line, from the time on.
+) -> Line:
+  """Measures a pass of an op beside its peers.
 
   Args:
     entry: an `Entry`.
     shape: rows and columns.
     dtype: of all operands.
     direction: one of `variants.DIRECTIONS`.
-    peers: names. One that is inaccurate or runs out of memory is dropped.
+    peers: names. One that fails, is inaccurate or lacks memory is dropped.
     repeats: rounds.
     on_device: whether to time programs of many calls.
     calls: of such a program; by default as many as take long enough.
@@ -80,6 +91,7 @@ def measure(
   calls = calls or device_timing.calls_per_program(moved)
   count = min(device_timing.rotation(moved), calls) if on_device else 1
   sets = entry.make_sets(shape, dtype, count)
+  definition, *_ = entry.peers.values()
 
   def timed(variant):
     if not on_device:
@@ -88,18 +100,19 @@ def measure(
     program.wait(program.run())
     return program
 
-  wanted = _definition(entry, direction, sets[0])
-  functions, notes = {}, []
+  functions, dropped = {}, {}
   for name, make in _makers(entry, peers).items():
     try:
       variant = make(direction, sets)
-      _check(variant.call(), wanted, _tolerance(shape, dtype))
+      errors = accuracy.relative_errors(
+          definition, direction, sets[0], variant.call()
+      )
+      _check(errors, accuracy.tolerance(shape, dtype))
       functions[name] = timed(variant)
-    except RuntimeError as error:  # Such are errors of memory, too.
+    except Exception as error:  # Each library has its own.
       if name == "ours":
         raise
-      notes.append(f"{name} dropped ({str(error).strip().splitlines()[0]})")
-  del wanted
+      dropped[name] = first_line(error)
   # XLA would leave out copies that follow each other; this moves as much.
   copy = jnp.negative if on_device else jnp.copy
   sources = [(operands[:1], ()) for operands, _ in sets]
@@ -107,13 +120,13 @@ def measure(
 
   timing = device_timing if on_device else interleaving
   timings = timing.interleave(functions, repeats)
-  if on_device and max(t.on_host for t in timings.values()) > 0.9:
-    # The host was never ahead of the device: its time is what was measured.
-    notes.append("host-bound")
+  host_bound = on_device and max(t.on_host for t in timings.values()) > 0.9
   ours, copied = timings.pop("ours"), timings.pop("copy")
-  share = moved / (2 * x_bytes) * copied.ratio
-  notes = [f"{name} {t.ratio:.2f}" for name, t in timings.items()] + notes
-  return (
-      f"{ours.seconds * 1e6:>10.2f} us{moved / ours.seconds / 1e9:>8.1f} GB/s"
-      f"{share:>6.0%} of copy; {', '.join(notes)}"
+  return Line(
+      seconds=ours.seconds,
+      bandwidth=moved / ours.seconds,
+      share=moved / (2 * x_bytes) * copied.ratio,
+      peers={name: t.ratio for name, t in timings.items()},
+      dropped=dropped,
+      host_bound=host_bound,
   )
