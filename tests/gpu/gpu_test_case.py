@@ -99,7 +99,9 @@ def calls(
   del arrays  # large_test has no room for what nobody reads any more.
   for target in targets(case):
     names = target.cotangents if target.is_backward else ()
-    like = {name: Buffer(known[name].shape, known[name].dtype) for name in names}
+    like = {
+        name: Buffer(known[name].shape, known[name].dtype) for name in names
+    }
     known = {name: known[name] for name in target.operands if name in known}
     for seed, (name, b) in enumerate(like.items()):
       known["d" + name] = cotangent(10 + seed, b.shape, b.dtype)

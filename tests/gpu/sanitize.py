@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """compute-sanitizer over all kernels of the ops that have a benchmark.
 
-  sanitize.py [--op=NAME] [memcheck | racecheck | initcheck | synccheck ...]
+  sanitize.py [--op=NAME] [--dtype=NAME]
+              [memcheck | racecheck | initcheck | synccheck ...]
 
 What it finds in kernels of ours fails; what it finds in XLA's is only told.
 """
 
 import argparse
+from collections.abc import Sequence
 import os
 import pathlib
 import re
@@ -18,6 +20,7 @@ _TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _NAMESPACE = "xla_ffi_ops"  # of all our kernels
 _NO_REPORT = re.compile(r"^========= (COMPUTE-SANI|\w+ SUMMARY|LEAK).*$", re.M)
 _LOGS = pathlib.Path("logs")
+_UNSUPPORTED = "Device not supported"  # On some virtual machines.
 
 # Narrow, middle and wide rows; a few rows and more than one launch has blocks.
 _SHAPES = (
@@ -33,7 +36,7 @@ _DTYPES = (
 )
 
 
-def call_kernels(op: str) -> None:
+def call_kernels(op: str, dtypes: Sequence[str]) -> None:
   """Calls an op's kernels, forward and backward."""
   import jax
 
@@ -46,6 +49,8 @@ def call_kernels(op: str) -> None:
       lambda *operands: variants.run_pass(found.function, "both", *operands)
   )
   for dtype, weight_dtype in _DTYPES:
+    if dtype not in dtypes:
+      continue
     # On the CPU this shows only that it runs.
     for shape in _SHAPES if jax.default_backend() == "gpu" else _SHAPES[:1]:
       ((operands, cotangents),) = found.make_sets(shape, dtype, 1)
@@ -58,11 +63,12 @@ def call_kernels(op: str) -> None:
   print(f"kernels ran on {jax.devices()[0].device_kind}")
 
 
-def sanitize(program: str, tool: str, op: str) -> bool:
+def sanitize(program: str, tool: str, op: str, dtypes: Sequence[str]) -> bool:
   """Runs a tool; tells what it found, and returns whether that is nothing."""
-  command = [program, f"--tool={tool}", "--print-limit=1000"]
+  command = [program, f"--tool={tool}", "--print-limit=1000", sys.executable]
+  command += [__file__, f"--call-kernels={op}"]
   done = subprocess.run(
-      [*command, sys.executable, __file__, f"--call-kernels={op}"],
+      command + [f"--dtype={dtype}" for dtype in dtypes],
       env={
           **os.environ,
           # An allocation for each array, so that each access beyond one shows.
@@ -76,6 +82,8 @@ def sanitize(program: str, tool: str, op: str) -> bool:
   )
   _LOGS.mkdir(exist_ok=True)
   (_LOGS / f"{op}.{tool}.log").write_text(done.stdout, "utf-8")
+  if _UNSUPPORTED in done.stdout:
+    sys.exit(f"not run: compute-sanitizer says {_UNSUPPORTED}")
   # A report is a run of lines with a text after the mark.
   text = _NO_REPORT.sub("=========", done.stdout)
   reports = re.findall(r"(?:^=========[^\n]*[^\n=]\n)+", text, re.M)
@@ -96,19 +104,21 @@ def sanitize(program: str, tool: str, op: str) -> bool:
 def main() -> int:
   parser = argparse.ArgumentParser(description=__doc__)
   parser.add_argument("--op", action="append", help="by default all")
+  parser.add_argument("--dtype", action="append", help="likewise")
   parser.add_argument("--call-kernels", help=argparse.SUPPRESS)
   parser.add_argument("tools", nargs="*", default=_TOOLS, metavar="TOOL")
   options = parser.parse_args()
+  dtypes = options.dtype or [dtype for dtype, _ in _DTYPES]
   if options.call_kernels:
-    call_kernels(options.call_kernels)
+    call_kernels(options.call_kernels, dtypes)
     return 0
   program = shutil.which("compute-sanitizer")
   if program is None:
-    sys.exit("sanitize: needs compute-sanitizer on the PATH, and a GPU")
+    sys.exit("not run: needs compute-sanitizer on the PATH, and a GPU")
   import entry
 
   results = [
-      sanitize(program, tool, op)
+      sanitize(program, tool, op, dtypes)
       for op in options.op or entry.names()
       for tool in options.tools
   ]

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bundle runs where there is jax and nothing else of what we use."""
 
+import json
 import os
 import pathlib
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 
 from absl.testing import absltest
 import jax
@@ -25,6 +27,65 @@ class Test(absltest.TestCase):
 
 absltest.main()
 """
+# Faults of tests, of peers and of an op.
+_PLANTED = {
+    "tests/added_crash_test.py": "import os; os.abort()",
+    "tests/added_memory_test.py": """
+import jax.numpy as jnp
+jnp.zeros(1 << 48).block_until_ready()
+""",
+    "tests/added_right_test.py": """
+from absl.testing import absltest
+
+class Test(absltest.TestCase):
+  def test_right(self):
+    pass
+
+absltest.main()
+""",
+    "benchmarks/planted.py": """
+import os
+import jax
+import jax.numpy as jnp
+from entry import Entry
+
+def plain(x):
+  return jnp.tanh(x)
+
+def wrong(x):
+  return 1.01 * plain(x)
+
+def large(x):
+  with jax.ensure_compile_time_eval():
+    return plain(x) + jnp.zeros(1 << 48)[0]
+
+def crash(x):
+  os.abort()
+
+ENTRY = Entry(
+    function=plain,
+    operands=lambda rows, cols: ((rows, cols),),
+    forward=2,
+    backward=3,
+    peers={"plain": plain, "wrong": wrong, "large": large},
+)
+""",
+    "benchmarks/ops/peers.py": "from planted import ENTRY",
+    "benchmarks/ops/wrong.py": """
+import dataclasses
+import planted
+
+ENTRY = dataclasses.replace(planted.ENTRY, function=planted.wrong)
+""",
+    "benchmarks/ops/crash.py": """
+import dataclasses
+import planted
+
+ENTRY = dataclasses.replace(
+    planted.ENTRY, peers=planted.ENTRY.peers | {"crash": planted.crash}
+)
+""",
+}
 
 
 def _link_packages(folder):
@@ -53,58 +114,118 @@ class BundleTest(absltest.TestCase):
     cls.env = os.environ | {"PYTHONPATH": str(packages)}
     cls.env.pop("TESTBRIDGE_TEST_ONLY", None)  # The filter is for this file.
 
-  def start(self, *args):
-    """Runs run.py; returns its exit status and what it prints."""
-    done = subprocess.run(
+  def popen(self, *args):
+    return subprocess.Popen(
         [sys.executable, self.folder / "run.py", *args],
         env=self.env,
         stdout=subprocess.PIPE,
         text=True,
     )
-    return done.returncode, done.stdout
+
+  def start(self, *args):
+    """Runs run.py; returns its exit status and what it prints."""
+    with self.popen(*args) as process:
+      output, _ = process.communicate()
+    return process.returncode, output
 
   def test_tests(self):
-    status, output = self.start("test", "gpu/buffers", "kit_attributes")
+    status, output = self.start("test", "--shards=2", "gpu/buffers", "kit_attr")
     self.assertEqual(status, 0, output)
     self.assertRegex(
-        output, r"(?m)^tests/kit/kit_attributes_test.py: \d+ passed"
+        output,
+        r"(?m)^tests/kit/kit_attributes_test.py 1/2: passed: \d+ passed",
     )
-    self.assertRegex(output, r"(?m)^[1-9]\d* passed, 0 failed$")
+    self.assertRegex(output, r"(?m)^pass  tests +4 of 4 passed: [1-9]\d* tests")
 
-  def add_test(self, text):
-    file = self.folder / "tests" / "added_test.py"
+  def add(self, name, text):
+    file = self.folder / name
     self.addCleanup(file.unlink)
     file.write_text(text)
 
   def test_failure(self):
-    self.add_test(_FAILING)
+    self.add("tests/added_test.py", _FAILING)
     status, output = self.start("test", "added_test")
     self.assertEqual(status, 1)
     self.assertIn("failed: test_wrong", output)
-    self.assertIn("\n1 passed, 1 failed\n", output)
+    self.assertRegex(output, r"(?m)^FAIL  tests .*: 1 tests \(")
+    with tarfile.open(self.folder / "logs.tar.gz") as archive:
+      logs = archive.getnames()
+    self.assertIn("logs/test/tests.added_test.py.4.4.log", logs)
+    self.assertIn("logs/test/table.txt", logs)
 
   def test_shards(self):
-    self.add_test(_FAILING)
-    shards = [
-        self.start("test", f"--shard={i}/3", "added_test") for i in (1, 2, 3)
-    ]
-    self.assertEqual([status for status, _ in shards], [0, 1, 0])
-    for (_, output), counts in zip(
-        shards, ("1 passed, 0", "0 passed, 1", "0 ")
+    self.add("tests/added_test.py", _FAILING)
+    _, output = self.start("test", "--shards=3", "added_test")
+    for shard, counts in enumerate(
+        ("1 passed, 0", "0 passed, 1", "0 passed, 0")
     ):
-      self.assertIn(f"\n{counts}", output)
+      file = f"tests/added_test.py {shard + 1}/3"
+      self.assertRegex(output, f"(?m)^{file}: .*: {counts} failed")
 
   def test_process_that_ends_early(self):
-    self.add_test("import os; os.abort()")
-    status, output = self.start("test", "added_test")
+    self.add("tests/added_test.py", "import os; os.abort()")
+    status, output = self.start("test", "--shards=1", "added_test")
     self.assertEqual(status, 1)
-    self.assertIn("\n0 passed, 1 failed\n", output)
+    self.assertIn("the process ended early: ended by SIGABRT", output)
 
   def test_process_that_does_not_end(self):
-    self.add_test("import time; time.sleep(1000)")
+    self.add("tests/added_test.py", "import time; time.sleep(1000)")
     status, output = self.start("test", "--timeout=0.5", "added_test")
     self.assertEqual(status, 1)
     self.assertIn("the process ended early: more than 0.5 s", output)
+
+  def test_all(self):
+    """Rehearses what a GPU is too dear for."""
+    for name, text in _PLANTED.items():
+      self.add(name, text)
+    for file in self.folder.glob("benchmarks/ops/*.py"):
+      if str(file.relative_to(self.folder)) in _PLANTED:
+        continue
+      self.addCleanup(file.write_bytes, file.read_bytes())
+      file.unlink()
+    logs = self.folder / "logs/all"
+    command = ("all", "--minutes=20", "--shards=1", "tests/added")
+    self.interrupt(command, logs / "results.jsonl")
+    status, output = self.start(*command)
+    self.assertEqual(status, 1)
+    results = (logs / "results.jsonl").read_text("utf-8").splitlines()
+    results = [x for x in map(json.loads, results) if "part" in x]
+    parts = [x["part"] for x in results if not x.get("again")]
+    self.assertCountEqual(parts, set(parts), "something ran twice")
+    told = {x["part"]: (x["status"], x["note"]) for x in results}
+
+    failed, alone = "0 passed, 1 failed", " (at first: {})"
+    crash = "tests/added_crash_test.py 1/1"
+    self.assertEqual(told[crash], ("failed", failed))
+    memory = "tests/added_memory_test.py 1/1"
+    self.assertEqual(told[memory], ("failed", failed + alone.format(failed)))
+    for direction in ("forward", "both"):
+      line = "/8x4/float32/" + direction
+      self.assertRegex(
+          told["peers" + line][1],
+          "of copy; plain .*, wrong dropped .*inaccurate.*, large dropped .*RESO",
+      )
+      self.assertRegex(told["wrong" + line][1], "^inaccurate, ")
+      self.assertRegex(
+          told["crash" + line][1], "of copy; .*at first: ended by SIGABRT"
+      )
+    self.assertRegex(
+        output, "(?m)^FAIL  tests +1 of 3 passed, 2 failed: 1 tests"
+    )
+    self.assertRegex(output, "(?m)^FAIL  benchmark +4 of 6 passed, 2 failed")
+    self.assertRegex(output, "(?m)^open  memcheck ")
+
+  def interrupt(self, command, results):
+    """Runs until a line of the benchmark has ended, and stops it there."""
+    with self.popen(*command) as process:
+      while not results.exists() or "/8x4/" not in results.read_text("utf-8"):
+        self.assertIsNone(process.poll())
+        time.sleep(0.1)
+      process.terminate()
+      output, _ = process.communicate()
+    self.assertEqual(process.returncode, 2, output)
+    self.assertIn("\nThere is more to do: ", output)
+    self.assertTrue((self.folder / "logs.tar.gz").exists())
 
   def test_benchmarks(self):
     status, output = self.start("bench", "overhead", "--repeats=1")

@@ -1,35 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs what is in this folder, with the jax of the Python that runs it.
 
-  python3 run.py test [--shard=I/N] [NAME ...]   tests whose paths have a NAME
-  python3 run.py bench [PROGRAM] [ARGS ...]      benchmark, or another program
-  python3 run.py sanitize [ARGS ...]             compute-sanitizer over kernels
-  python3 run.py list                            the tests and benchmarks
+  python3 run.py all --minutes=25 --call-minutes=9
+                                    doctor, tests, headlines of the
+                                    benchmark, memcheck; then one table. Call it
+                                    again, and it goes on: exit status 2 asks so
+  python3 run.py test               the tests of gpu/ and ops/
+  python3 run.py test tests/        all: those of the kit, too
+  python3 run.py test gpu/ softmax  those whose paths contain this
+  python3 run.py sanitize           compute-sanitizer, its four tools
+  python3 run.py sanitize --op=rms_norm memcheck
+  python3 run.py bench              all ops, shapes, dtypes and passes
+  python3 run.py bench --op=rms_norm --rows=8192 --dtype=bfloat16 --peers=none
+  python3 run.py bench --shard=2/6  every sixth of the lines
+  python3 run.py bench overhead     another program of benchmarks/
+  python3 run.py list               the tests and the programs
 
-Each test file has a process of its own, whose output is kept in `logs/`; its
-tests are split into N shards. Exit status 1 if something failed.
+Outputs are in logs/, and logs.tar.gz is all of them. Exit status 1 if something
+failed.
 """
 
 import argparse
-from concurrent import futures
 import importlib.util
+import math
 import os
 import pathlib
-import re
+import resource
+import shutil
+import signal
 import subprocess
 import sys
-import time
 
 _ROOT = pathlib.Path(__file__).resolve().parent
-_LOGS = _ROOT / "logs"
+sys.path += [str(_ROOT / "tests/gpu/bundle"), str(_ROOT / "benchmarks")]
 
-_PASSED = re.compile(r"^\[       OK \]", re.M)
-_SKIPPED = re.compile(r"^\[  SKIPPED \] .* - (.*)$", re.M)
-_FAILED = re.compile(r"^(?:FAIL|ERROR): (.*)$", re.M)
+import phases
+import plan
+import table
+
+_CALL_AGAIN = 2
 
 
-def environment() -> dict[str, str]:
-  """Returns the environment in which everything here runs."""
+def set_environment():
+  """Makes the environment in which everything here runs."""
   folders = {file.parent for file in _ROOT.glob("tests/**/*.py")}
   paths = [
       *("python", "benchmarks", "site-packages"),
@@ -38,12 +51,12 @@ def environment() -> dict[str, str]:
   paths = [str(_ROOT / path) for path in paths]
   if os.environ.get("PYTHONPATH"):
     paths.append(os.environ["PYTHONPATH"])
-  return {
-      # By default each process would take most of the GPU's memory.
-      "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
-      **os.environ,
-      "PYTHONPATH": os.pathsep.join(paths),
-  }
+  os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+  # By default each process would take most of the GPU's memory.
+  os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+  os.environ["PYTHONFAULTHANDLER"] = "1"
+  resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # A crash would write GBs.
+  os.chdir(_ROOT)
 
 
 def find(pattern: str, names: list[str]) -> list[str]:
@@ -55,77 +68,119 @@ def find(pattern: str, names: list[str]) -> list[str]:
   return [f for f in found if not names or any(name in f for name in names)]
 
 
-def run_test(
-    file: str, timeout: float, shard: int, shards: int
-) -> tuple[int, int, list[str]]:
-  """Runs a test file; returns what passed, what failed, and why others did not run."""
-  start = time.monotonic()
-  log = _LOGS / f"{file.replace('/', '.')}.{shard}.log"
-  sharding = {"TEST_TOTAL_SHARDS": str(shards)}
-  sharding["TEST_SHARD_INDEX"] = str(shard - 1)
-  with open(log, "w", encoding="utf-8") as output:
-    try:
-      status = subprocess.run(
-          [sys.executable, file],
-          env=environment() | sharding,
-          cwd=_ROOT,
-          stdout=output,
-          stderr=subprocess.STDOUT,
-          timeout=timeout,
-      ).returncode
-    except subprocess.TimeoutExpired:
-      status = f"more than {timeout:g} s"
-  text = log.read_text("utf-8", errors="replace")
-  failures = _FAILED.findall(text)
-  skipped = _SKIPPED.findall(text)
-  passed = len(_PASSED.findall(text))
-  if status != 0 and not failures:
-    failures = [f"the process ended early: {status}"]
-  elif not passed and not skipped and shards == 1:
-    failures = failures or ["there is no test in it"]
-  line = f"{file}: {passed} passed, {len(failures)} failed"
-  if skipped:
-    line += f", {len(skipped)} not run"
-  print(f"{line} ({time.monotonic() - start:.0f} s)", flush=True)
-  for failure in failures:
-    print(f"  failed: {failure}, see {log.relative_to(_ROOT)}", flush=True)
-  return passed, len(failures), skipped
+def run_phases(
+    planned: list[phases.Phase],
+    logs: pathlib.Path,
+    seconds: float = math.inf,
+    call_seconds: float = math.inf,
+) -> int:
+  """Runs what is left of the phases; prints the table and makes the archive."""
+  logs.mkdir(parents=True, exist_ok=True)
+  results = phases.Results(logs / "results.jsonl")
+
+  def tell(part, result):
+    note = f"{result['status']}: {result['note']}"
+    print(result.get("output", ""), end="")
+    print(f"{part}: {note} ({result['seconds']:.0f} s)", flush=True)
+
+  try:
+    finished = phases.run(
+        planned,
+        results,
+        seconds=seconds,
+        call_seconds=call_seconds,
+        folder=logs,
+        tell=tell,
+    )
+  except KeyboardInterrupt:
+    finished = False
+  rows = list(table.rows(planned, results))
+  text = [*table.details(planned, results), "", *map(str, rows)]
+  (logs / "table.txt").write_text("\n".join(text) + "\n", "utf-8")
+  print(*text, sep="\n", flush=True)
+  shutil.make_archive("logs", "gztar", _ROOT, "logs")
+  if not finished:
+    return _CALL_AGAIN
+  return int(any(row.verdict == "FAIL" for row in rows))
+
+
+def _jobs_parser(name):
+  parser = argparse.ArgumentParser(prog=f"run.py {name}")
+  parser.add_argument(
+      "--jobs", type=int, default=len(os.sched_getaffinity(0)), help="at once"
+  )
+  parser.add_argument(
+      "--shards", type=int, help="processes that share a file's tests"
+  )
+  parser.add_argument("names", nargs="*", help="parts of the tests' paths")
+  return parser
+
+
+_DEFAULT_TESTS = ["tests/gpu/", "tests/ops/"]
 
 
 def run_tests(arguments: list[str]) -> int:
-  parser = argparse.ArgumentParser(prog="run.py test")
-  parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1))
-  parser.add_argument("--shard", default="1/1", metavar="I/N", help="from 1/N")
+  parser = _jobs_parser("test")
   parser.add_argument(
-      "--timeout", type=float, default=240, help="seconds for a file's shard"
+      "--timeout", type=float, default=240, help="seconds for a shard of a file"
   )
-  parser.add_argument("names", nargs="*")
   options = parser.parse_args(arguments)
-  shard, shards = map(int, options.shard.split("/"))
-  if not 1 <= shard <= shards:
-    parser.error(f"no shard {options.shard}")
-  files = find("tests/**/*_test.py", options.names)
-  _LOGS.mkdir(exist_ok=True)
-  with futures.ThreadPoolExecutor(options.jobs) as pool:
-    run = lambda file: run_test(file, options.timeout, shard, shards)
-    results = list(pool.map(run, files))
-  reasons = [reason for _, _, skipped in results for reason in skipped]
-  for reason in sorted(set(reasons)):
-    print(f"{reasons.count(reason)} not run: {reason}")
-  passed, failed = (sum(result[i] for result in results) for i in range(2))
-  print(f"{passed} passed, {failed} failed")
-  return int(failed > 0)
+  logs = _ROOT / "logs" / "test"
+  shutil.rmtree(logs, ignore_errors=True)
+  planned = plan.test_phases(
+      find("tests/**/*_test.py", options.names or _DEFAULT_TESTS),
+      shards=options.shards,
+      workers=options.jobs,
+      seconds=options.timeout,
+      minutes=(math.inf, math.inf),
+  )
+  return run_phases(planned, logs)
+
+
+def run_all(arguments: list[str]) -> int:
+  parser = _jobs_parser("all")
+  parser.add_argument(
+      "--minutes", type=float, default=25, help="of all calls together"
+  )
+  parser.add_argument(
+      "--call-minutes", type=float, default=math.inf, help="of this call"
+  )
+  options = parser.parse_args(arguments)
+  # In another process: this one must not take memory of the GPU.
+  program = "import jax; print(jax.default_backend())"
+  command = [sys.executable, "-c", program]
+  backend = subprocess.run(
+      command, stdout=subprocess.PIPE, text=True, timeout=60
+  )
+  planned = plan.all_phases(
+      find("tests/**/*_test.py", options.names or _DEFAULT_TESTS),
+      [pathlib.Path(file).stem for file in find("benchmarks/ops/*.py", [])],
+      has_gpu=backend.stdout.strip() == "gpu",
+      shards=options.shards,
+      workers=options.jobs,
+      minutes=options.minutes,
+  )
+  logs = _ROOT / "logs" / "all"
+  times = 60 * options.minutes, 60 * options.call_minutes
+  status = run_phases(planned, logs, *times)
+  if status == _CALL_AGAIN:
+    print("There is more to do: call this again.")
+  return status
 
 
 def run_program(name: str, arguments: list[str]) -> int:
-  command = [sys.executable, _ROOT / name, *arguments]
-  return subprocess.run(command, env=environment()).returncode
+  return subprocess.run([sys.executable, name, *arguments]).returncode
 
 
 def main() -> int:
   what, *arguments = sys.argv[1:] or ["help"]
   if importlib.util.find_spec("jax") is None:
     sys.exit(f"run.py: {sys.executable} has no jax")
+  set_environment()
+  # As if interrupted: what runs is stopped, and the results are kept.
+  signal.signal(signal.SIGTERM, signal.default_int_handler)
+  if what == "all":
+    return run_all(arguments)
   if what == "test":
     return run_tests(arguments)
   if what == "bench":

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines that tell most, and the goals that docs/performance.md explains."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+# The first ones tell most: time may run out.
+_HEADLINES = (
+    ("8192x4096", "bfloat16", ("forward", "backward", "both")),
+    ("65536x1024", "bfloat16", ("forward", "backward")),
+    ("1024x65536", "bfloat16", ("forward", "backward")),
+    ("128x512", "bfloat16", ("forward",)),
+    ("256x262144", "bfloat16", ("forward",)),
+    ("16384x8192", "float32", ("forward",)),
+)
+_REHEARSED = (("8x4", "float32", ("forward", "both")),)
+_ITEM_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
+
+
+def headlines(ops: Iterable[str], has_gpu: bool) -> list[str]:
+  """Returns values of the benchmark's --lines; few and small ones for a CPU."""
+  return [
+      f"{op}/{size}/{dtype}/{direction}"
+      for size, dtype, directions in (_HEADLINES if has_gpu else _REHEARSED)
+      for direction in directions
+      for op in ops
+  ]
+
+
+class Line(NamedTuple):
+  """A line, and what `measurement.Line` has of it."""
+
+  name: str
+  measured: Mapping[str, Any]
+
+  @property
+  def op(self) -> str:
+    return self.name.split("/")[0]
+
+  @property
+  def x_bytes(self) -> int:
+    _, size, dtype, _ = self.name.split("/")
+    rows, columns = map(int, size.split("x"))
+    return rows * columns * _ITEM_BYTES[dtype]
+
+  def is_norm(self, direction: str, least_bytes: int = 0) -> bool:
+    return (
+        self.op.endswith("_norm")
+        and self.name.endswith("/" + direction)
+        and self.x_bytes >= least_bytes
+    )
+
+
+class Goal(NamedTuple):
+  """A bound for some of the lines.
+
+  Attributes:
+    text: says what is wanted.
+    concerns: whether a line is one of those.
+    value: of such a line; the more the better. None if it was not measured.
+    least: the bound.
+  """
+
+  text: str
+  concerns: Callable[[Line], bool]
+  value: Callable[[Mapping[str, Any]], float | None]
+  least: float
+
+
+GOALS = (
+    Goal(
+        "norms, forward, x of 64 MiB and more: 0.95 of the copy",
+        lambda line: line.is_norm("forward", 2**26),
+        lambda measured: measured["share"],
+        0.95,
+    ),
+    Goal(
+        "norms, backward, x of 64 MiB and more: 0.85 of the copy",
+        lambda line: line.is_norm("backward", 2**26),
+        lambda measured: measured["share"],
+        0.85,
+    ),
+    Goal(
+        "norms, both: twice as fast as jax.numpy",
+        lambda line: line.is_norm("both"),
+        lambda measured: measured["peers"].get("jax.numpy"),
+        2,
+    ),
+    Goal(
+        "all: as fast as the best peer, or at most 2 % slower",
+        lambda line: True,
+        lambda measured: min(measured["peers"].values(), default=None),
+        0.98,
+    ),
+    Goal(
+        "x of 256 KiB and less: 3 us, divided by the time",
+        lambda line: line.x_bytes <= 2**18,
+        lambda measured: 3e-6 / measured["seconds"],
+        1,
+    ),
+)

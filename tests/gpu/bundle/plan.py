@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The jobs of run.py: tests, lines of the benchmark, and what looks at kernels."""
+
+from collections.abc import Iterable, Sequence
+import functools
+import pathlib
+import re
+import sys
+
+from jobs import Job
+from jobs import Result
+from phases import Phase
+
+import goals
+
+_PASSED = re.compile(r"^\[       OK \]", re.M)
+_SKIPPED = re.compile(r"^\[  SKIPPED \] .* - (.*)$", re.M)
+_FAILED = re.compile(r"^(?:FAIL|ERROR): (.*)$", re.M)
+# What XLA, CUDA, PyTorch and Python say. The kernel just ends a process.
+_NO_MEMORY = re.compile(
+    r"RESOURCE_EXHAUSTED|out of memory|OutOfMemory|MemoryError"
+    "|^ended by SIGKILL",
+    re.M,
+)
+
+# How many processes share the tests of a file, so that each takes some seconds.
+_SHARDS = {"columns_test": 48, "buffers_test": 16, "large_test": 8}
+_OTHER_SHARDS = 4
+_NOT_RUN = "not run: "  # Programs say this last, and why.
+_LARGE = "large_test"  # It needs all of the GPU's memory.
+
+
+def judge_test(log: str, how: str, shard: int = 1) -> Result:
+  failed = _FAILED.findall(log)
+  skipped = _SKIPPED.findall(log)
+  passed = len(_PASSED.findall(log))
+  if how and not failed:
+    failed = [f"the process ended early: {how}"]
+  if shard == 1 and not (passed or skipped or failed):
+    failed = ["there is no test in it"]
+  note = f"{passed} passed, {len(failed)} failed"
+  return {
+      "status": "failed" if failed else "passed",
+      "note": note + (f", {len(skipped)} not run" if skipped else ""),
+      "passed": passed,
+      "failed": failed,
+      "skipped": skipped,
+      "again": bool(failed and _NO_MEMORY.search(f"{how}\n{log}")),
+  }
+
+
+def test_phases(
+    files: Iterable[str],
+    *,
+    shards: int | None,
+    workers: int,
+    seconds: float,
+    minutes: tuple[float, float],
+) -> list[Phase]:
+  """Returns the tests, and those that run one after the other.
+
+  Args:
+    files: of tests.
+    shards: of each file; by default so many that each takes a while.
+    workers: how many run at once.
+    seconds: that a shard may take.
+    minutes: of both phases.
+  """
+
+  def job(part):
+    file, shard, count = re.fullmatch(r"(.*) (\d+)/(\d+)", part).groups()
+    env = {"TEST_TOTAL_SHARDS": count, "TEST_SHARD_INDEX": str(int(shard) - 1)}
+    if _LARGE in file:
+      # Its programs work for long; others take longer to be compiled.
+      env |= {"XLA_PYTHON_CLIENT_MEM_FRACTION": "0.9"}
+    else:
+      env |= {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
+    judge = functools.partial(judge_test, shard=int(shard))
+    return Job((part,), lambda _: [sys.executable, file], seconds, judge, env)
+
+  found = [[], []]
+  for file in files:
+    count = shards or _SHARDS.get(pathlib.Path(file).stem, _OTHER_SHARDS)
+    found[_LARGE in file] += [
+        job(f"{file} {i + 1}/{count}") for i in range(count)
+    ]
+  return [
+      Phase(name, 60 * own, count, jobs, job)
+      for name, own, count, jobs in zip(
+          ("tests", "large tests"), minutes, (workers, 1), found
+      )
+  ]
+
+
+def _judge_program(log: str, how: str) -> Result:
+  last = (log.strip() or "no output").splitlines()[-1]
+  status, note = ("failed", f"{how}: {last}") if how else ("passed", last)
+  if last.startswith(_NOT_RUN):
+    status, note = "not run", last.removeprefix(_NOT_RUN)
+  return {"status": status, "note": note, "output": log[-8000:]}
+
+
+def _program(name: str, command: Sequence[str], seconds: float) -> Job:
+  command = [sys.executable, *command]
+  return Job((name,), lambda _: command, seconds, _judge_program)
+
+
+def _judge_line(_, how: str) -> Result:
+  note = how or "the process ended before it"
+  return {"status": "failed", "note": note, "again": True}
+
+
+def _lines(lines: Sequence[str], *more: str) -> Job:
+  def command(left):
+    program = ["benchmarks/benchmark.py", f"--lines={','.join(left)}"]
+    return [sys.executable, *program, *more]
+
+  return Job(tuple(lines), command, 120, _judge_line)
+
+
+def _without_peers(line: str) -> Job:
+  """Returns the job for a line that may have ended by a peer's fault."""
+  return _lines([line], "--peers=none")
+
+
+def all_phases(
+    files: Iterable[str],
+    ops: Sequence[str],
+    *,
+    has_gpu: bool,
+    shards: int | None,
+    workers: int,
+    minutes: float,
+) -> list[Phase]:
+  """Returns the phases of `run.py all`.
+
+  Args:
+    files: of tests.
+    ops: that are timed.
+    has_gpu: else all is few and small.
+    shards: of each file of tests.
+    workers: how many tests run at once.
+    minutes: for all.
+  """
+  share = minutes / 25
+  tests, large = test_phases(
+      files,
+      shards=shards,
+      workers=workers,
+      seconds=240,
+      minutes=(7 * share, 5 * share),
+  )
+  doctor = _program("doctor", ["-m", "jax_ffi_ops.doctor"], 120)
+  memcheck = _program(
+      "memcheck",
+      [
+          "tests/gpu/sanitize.py",
+          "--op=rms_norm",
+          "--dtype=bfloat16",
+          "memcheck",
+      ],
+      180,
+  )
+  lines = _lines(goals.headlines(ops, has_gpu))
+  return [
+      Phase("doctor", 60 * share, 1, [doctor]),
+      tests,
+      Phase("benchmark", 600 * share, 1, [lines], _without_peers),
+      Phase("memcheck", 120 * share, 1, [memcheck]),
+      large,
+  ]

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`run.py all` with planted faults: a crash, a hang, no memory, interruptions.
+
+The jobs are small processes without JAX.
+"""
+
+import math
+import pathlib
+import sys
+import textwrap
+
+from absl.testing import absltest
+from jobs import Job
+import phases
+from phases import Phase
+from phases import Results
+import plan
+import table
+
+_TEST = "[       OK ] Test.test_it\n"
+
+
+def _judge(log, how):
+  return {"status": "failed" if how else "passed", "note": how or log.strip()}
+
+
+def _python(program, seconds=30, judge=_judge, parts=("part",)):
+  command = [sys.executable, "-c", textwrap.dedent(program)]
+  return Job(tuple(parts), lambda left: [*command, *left], seconds, judge)
+
+
+# Has a result for each part, but what the part says happens first.
+_LINES = """
+  import json, os, sys, time
+  for part in sys.argv[1:]:
+    print("doing", part, flush=True)
+    if "crash" in part: os.abort()
+    if "hang" in part: time.sleep(1000)
+    if "silent" in part: sys.exit()
+    with open(os.environ["RUN_PY_REPORT"], "a") as file:
+      print(json.dumps({"status": "passed", "note": part}), file=file)
+"""
+
+
+class RehearsalTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def run_phases(self, *planned, seconds=math.inf, call_seconds=math.inf):
+    """Runs what is left; keeps whether all is done, and the results."""
+    self.results = Results(self.folder / "results.jsonl")
+    self.told = []
+    done = phases.run(
+        planned,
+        self.results,
+        seconds=seconds,
+        call_seconds=call_seconds,
+        folder=self.folder,
+        tell=lambda part, result: self.told.append(part),
+    )
+    # What a later call would read.
+    again = Results(self.folder / "results.jsonl")
+    self.assertEqual(again.of, self.results.of)
+    return done
+
+  def run_jobs(self, *jobs, **options):
+    return self.run_phases(Phase("phase", math.inf, 2, jobs), **options)
+
+  def noted(self):
+    return {
+        part: (result["status"], result["note"])
+        for part, result in self.results.of.items()
+    }
+
+  def test_jobs_outlive_one_another(self):
+    self.run_jobs(
+        _python("import os; os.abort()", parts=["crash"]),
+        _python("import time; time.sleep(1000)", 3, parts=["hang"]),
+        _python("import sys; sys.exit(3)", parts=["exit"]),
+        _python("print('well')", parts=["well"]),
+    )
+    self.assertEqual(
+        self.noted(),
+        {
+            "crash": ("failed", "ended by SIGABRT"),
+            "hang": ("failed", "more than 3 s"),
+            "exit": ("failed", "exit status 3"),
+            "well": ("passed", "well"),
+        },
+    )
+
+  def test_a_hang_says_where(self):
+    self.run_jobs(
+        Job(
+            ("hang",),
+            lambda _: [sys.executable, "-c", "def f():\n while 1: pass\nf()"],
+            0.5,
+            lambda log, how: {"status": "failed", "note": log},
+            env={"PYTHONFAULTHANDLER": "1"},
+        )
+    )
+    self.assertIn("in f\n", self.results.of["hang"]["note"])
+
+  def test_what_a_job_starts_ends_with_it(self):
+    marker = self.folder / "marker"
+    child = f"import time; time.sleep(2); open({str(marker)!r}, 'w')"
+    self.run_jobs(
+        _python(
+            f"""
+            import subprocess, sys, time
+            subprocess.Popen([sys.executable, "-c", {child!r}])
+            time.sleep(1000)
+            """,
+            1,
+        )
+    )
+    self.run_jobs(_python("import time; time.sleep(2)", parts=["later"]))
+    self.assertFalse(marker.exists())
+
+  def test_parts_outlive_one_another(self):
+    parts = ["a", "crash", "b", "hang", "silent", "c"]
+    self.run_jobs(_python(_LINES, 3, parts=parts))
+    self.assertEqual(list(self.noted()), parts)
+    self.assertEqual(
+        {
+            part: note
+            for part, note in self.noted().items()
+            if part not in "abc"
+        },
+        {
+            "crash": ("failed", "ended by SIGABRT"),
+            "hang": ("failed", "more than 3 s"),
+            "silent": ("passed", "doing silent"),
+        },
+    )
+
+  def test_lack_of_memory_is_tried_again_alone(self):
+    """That of XLA, of Python, and what the kernel ends for it."""
+    faults = {
+        "device": "sys.exit('RESOURCE_EXHAUSTED: Out of memory')",
+        "host": "bytearray(1 << 62)",
+        "kernel": "os.kill(os.getpid(), 9)",
+    }
+    first = "if not os.path.exists({0!r}): open({0!r}, 'w'); {1}"
+    jobs = {
+        name: _python(
+            "import os, sys\n"
+            + first.format(str(self.folder / name), fault)
+            + f"\nprint({_TEST!r})",
+            judge=plan.judge_test,
+            parts=[name],
+        )
+        for name, fault in faults.items()
+    }
+    self.run_phases(
+        Phase("tests", math.inf, 3, list(jobs.values()), jobs.__getitem__)
+    )
+    self.assertLen(self.told, 6)
+    for name in faults:
+      status, note = self.noted()[name]
+      self.assertEqual(status, "passed", note)
+      self.assertStartsWith(note, "1 passed, 0 failed (at first: 0 passed, 1")
+
+  def test_interrupted(self):
+    """Each call goes on where the last one stopped, also within a job."""
+
+    def slow(parts):
+      return _python(
+          _LINES.replace("print(", "time.sleep(0.7); print(", 1), parts=parts
+      )
+
+    planned = [
+        Phase("lines", math.inf, 1, [slow([f"line{i}" for i in range(5)])]),
+        Phase("jobs", math.inf, 2, [slow([f"job{i}"]) for i in range(4)]),
+    ]
+    told, calls = [], 0
+    done = False
+    while not done:
+      done = self.run_phases(*planned, call_seconds=3)
+      told += self.told
+      calls += 1
+    self.assertGreater(calls, 1)
+    self.assertEqual(
+        sorted(told), sorted(p for x in planned for p in x.parts())
+    )
+
+  def test_time_is_shared(self):
+    """A phase that takes too long is left, and finished at the end."""
+    lines = [f"line{i}" for i in range(4)]
+    slow = _python(
+        _LINES.replace("print(", "time.sleep(0.5); print(", 1), parts=lines
+    )
+    planned = [
+        Phase("long", 1, 1, [slow]),
+        Phase("short", 1, 1, [_python("", parts=["short"])]),
+    ]
+    self.assertTrue(self.run_phases(*planned))
+    self.assertCountEqual(self.told, [*lines, "short"])
+    self.assertLess(self.told.index("short"), 3)
+
+  def test_time_is_at_an_end(self):
+    hang = _python("import time; time.sleep(1000)", parts=["hang"])
+    self.assertFalse(self.run_jobs(hang, seconds=1, call_seconds=0.5))
+    self.assertTrue(self.run_jobs(hang, seconds=1))
+    self.assertEqual(self.results.of, {})
+    row, *_ = table.rows([Phase("phase", 1, 1, [hang])], self.results)
+    self.assertEqual(row.verdict, "open")
+
+
+if __name__ == "__main__":
+  absltest.main()
