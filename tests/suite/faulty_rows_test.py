@@ -8,6 +8,7 @@ import unittest
 from absl.testing import absltest
 from absl.testing import parameterized
 import faulty_rows
+import numpy as np
 
 from jax_ffi_ops.kit import testing
 import python_process
@@ -18,8 +19,8 @@ def _failures(case, test):
   test_class = type("Test", (testing.HandlerTest,), {"case": case})
   result = unittest.TestResult()
   test_class(test).run(result)
-  assert not result.errors, result.errors[0][1]
-  return [text.splitlines()[-1] for _, text in result.failures]
+  found = result.failures + result.errors
+  return [text.splitlines()[-1] for _, text in found]
 
 
 class SoundTest(testing.HandlerTest):
@@ -38,7 +39,7 @@ class FaultyRowsTest(parameterized.TestCase):
       (
           "skips_range_start",
           "test_handler_of_many_rows",
-          r"skips_range_start_fwd with x\[40963, 4\].*: y is off by",
+          r"skips_range_start_fwd with x\[40963, 4\].*: y is wrong at",
       ),
       (
           "ignores_attribute",
@@ -48,7 +49,7 @@ class FaultyRowsTest(parameterized.TestCase):
       (
           "wrong_residual",
           "test_handler_broadcasts",
-          r"wrong_residual_fwd with .*: total is off by",
+          r"wrong_residual_fwd with .*: total is wrong at",
       ),
       (
           "ignores_present",
@@ -89,6 +90,14 @@ class FaultyRowsTest(parameterized.TestCase):
     self.check(case, test, "The definition fails for cores of .*empty_cores=F")
     case = dataclasses.replace(case, empty_cores=False)
     self.assertEmpty(_failures(case, test))
+
+  def test_a_definition_that_fails_for_all_cores(self):
+    case = faulty_rows.rows("test_rows_sound")
+    case = dataclasses.replace(
+        case, definition=lambda x, w, *, factor: (factor * x, np.mean(x))
+    )
+    (failure,) = _failures(case, "test_handler_of_empty_cores")
+    self.assertStartsWith(failure, "TypeError: sum, mean and max need one axis")
 
   def test_crash_for_no_columns(self):
     """A crash ends the process; which test it was is said before."""

@@ -2,6 +2,8 @@
 """The conformance suite itself: how it is used, and how much it tolerates."""
 
 import collections
+import contextlib
+import io
 import os
 import pathlib
 import sys
@@ -78,10 +80,11 @@ class SuiteTest(parameterized.TestCase):
       pass
 
     result = unittest.TestResult()
-    Test("test_jit").run(result)
-    self.assertIn(
-        "Test needs the class attribute `case`", result.failures[0][1]
-    )
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+      Test("test_jit").run(result)
+    problem = "Test needs the class attribute `case`"
+    self.assertIn(problem, result.failures[0][1])
+    self.assertIn(problem, said.getvalue())  # Not only at the end.
 
   def test_op_without_any_definition(self):
     case = testing.Case(ops.sort, [testing.Operand((4,), "float64")])

@@ -3,7 +3,9 @@
 
 from collections.abc import Callable, Sequence
 import ctypes
+import sys
 from typing import Any, NamedTuple
+import unittest
 
 from absl.testing import absltest
 import jax
@@ -51,6 +53,14 @@ class Base(absltest.TestCase):
     self.enter_context(jax.enable_x64(self.case.is_wide))
     _fill_memory(0x5A)
     self.addCleanup(_fill_memory, 0)
+
+  def run(self, result: unittest.TestResult | None = None):
+    """Says at once what fails; unittest says it when all tests have ended."""
+    known = len(_failures(result))
+    result = super().run(result)
+    for text in _failures(result)[known:]:
+      print(f"{self.id()}:\n{text}", file=sys.stderr, flush=True)
+    return result
 
   @property
   def has_derivatives(self) -> bool:
@@ -168,15 +178,29 @@ class Base(absltest.TestCase):
       The compiled program of values and gradients.
     """
     operands = self.case.arrays() if operands is None else operands
+    args = operands
+    if self.has_derivatives:
+      args = (operands, self.case.cotangents(operands))
+      function = transforms.vjp(function)
+    program = Program(function, *args)
+    self.check_program(row, program, operands)
+    return program
+
+  def check_program(
+      self, row: str, program: Program, operands: Sequence[Any]
+  ) -> None:
+    """Checks what `check_same` returns with such operands."""
     if not self.has_derivatives:
-      program = Program(function, *operands)
       self.compare_values(row, program(*operands), operands)
-      return program
+      return
     cotangents = self.case.cotangents(operands)
-    program = Program(transforms.vjp(function), operands, cotangents)
     actual = program(operands, cotangents)
     self.compare_vjp(row, actual, operands, cotangents)
-    return program
+
+
+def _failures(result):
+  lists = [getattr(result, name, []) for name in ("failures", "errors")]
+  return [text for _, text in sum(lists, [])]
 
 
 def _fill_memory(value):

@@ -116,8 +116,9 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
 
   # Reductions over one axis.
 
-  def sum(self, axis, *, keepdims=False, additions=None):
+  def sum(self, axis=None, *, keepdims=False, additions=None):
     """Returns the sum of columns, or one of so many additions."""
+    _check_axis(axis)
     if additions is None:
       additions = column_additions(self.value.shape[axis])
     total = functools.partial(np.sum, axis=axis, keepdims=keepdims)
@@ -127,10 +128,12 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
       error = error + (size + error) * gamma(additions, self.dtype)
     return Bounded(value, self.dtype, error)
 
-  def mean(self, axis, *, keepdims=False):
+  def mean(self, axis=None, *, keepdims=False):
+    _check_axis(axis)
     return self.sum(axis, keepdims=keepdims) / self.value.shape[axis]
 
-  def max(self, axis, *, keepdims=False, initial=-np.inf):
+  def max(self, axis=None, *, keepdims=False, initial=-np.inf):
+    _check_axis(axis)
     largest = functools.partial(np.max, axis=axis, keepdims=keepdims)
     with np.errstate(invalid="ignore"):
       value = largest(self.value, initial=initial)
@@ -150,6 +153,15 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
       middle = np.where(np.isfinite(middle), middle, self.value)
       middle = np.where(interval.low == interval.high, interval.low, middle)
       return Bounded(middle, self.dtype, interval.high - middle)
+
+
+def _check_axis(axis):
+  if not isinstance(axis, int):
+    raise TypeError(
+        f"sum, mean and max need one axis, not {axis}: a definition gets its"
+        " operands with loop dimensions in front, [loops..., core...]. The last"
+        " core axis is -1."
+    )
 
 
 def _product(value, a, b):

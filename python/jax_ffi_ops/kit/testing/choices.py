@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases that follow from one: other dtypes, operands left out, empty cores."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 import dataclasses
 import itertools
 import math
 
 import jax.numpy as jnp
+import numpy as np
 
 from jax_ffi_ops.kit.dtypes import accumulator
 from jax_ffi_ops.kit.testing.case import Case
@@ -93,25 +94,49 @@ def at_limits(case: Case) -> Iterator[Case]:
     yield dataclasses.replace(case, attributes={**case.attributes, **least})
 
 
+def other_attributes(case: Case) -> Iterator[Case]:
+  """Yields the case with the opposite of each attribute that has one.
+
+  That is another value of a bool, and of a float the negative one if it may be.
+  """
+  for name in case.attributes:
+    attribute, value = case.op.attributes.get(name), case.attributes[name]
+    if attribute is None or isinstance(attribute.type, list):
+      continue
+    kind = np.dtype(attribute.type).kind
+    if kind == "b":
+      yield _with_attribute(case, name, not value)
+    elif kind == "f" and attribute.minimum is None and value:
+      yield _with_attribute(case, name, -value)
+
+
+def _with_attribute(case, name, value):
+  return dataclasses.replace(case, attributes={**case.attributes, name: value})
+
+
 # A column, what leaves most of a vector of any length as a rest, and more than
-# the blocks that are added up.
-_SIZES = (1, 31, 1023, 8199)
+# the blocks that are added up; then what leaves no rest.
+_SIZES = (1, 31, 1023, 8199, 2, 32, 64, 128)
 _LARGEST = 2**20  # Elements of a core: (n,n) has no row of 8199.
+_MOST = 2**18  # Terms of a definition where all dimensions are of one size.
 
 
 def sizes(case: Case) -> Iterator[Case]:
-  """Yields the case with other sizes of a core dimension."""
-  for dim in dims(case):
-    for size in _SIZES:
-      other = resized(case, dim, size)
+  """Yields the case with other sizes of a core dimension, or of all of them."""
+  every = tuple(dims(case))
+  for size in _SIZES:
+    for dim in every:
+      other = resized(case, (dim,), size)
       if all(math.prod(x.core) <= _LARGEST for x in other.operands):
         yield other
+    if len(every) > 1 and size ** len(every) <= _MOST:
+      yield resized(case, every, size)
 
 
 def empty_cores(case: Case) -> Iterator[Case]:
   """Yields the case with each core dimension of size 0, if it has results."""
   if case.empty_cores:
-    yield from (resized(case, dim, 0) for dim in dims(case))
+    yield from (resized(case, (dim,), 0) for dim in dims(case))
 
 
 def dims(case: Case) -> Iterable[str]:
@@ -119,14 +144,14 @@ def dims(case: Case) -> Iterable[str]:
   return dict.fromkeys(d for core in case.op.signature.operands for d in core)
 
 
-def resized(case: Case, dim: str, size: int) -> Case:
-  """Returns the case with another size of a core dimension."""
+def resized(case: Case, changed: Collection[str], size: int) -> Case:
+  """Returns the case with another size of some core dimensions."""
   cores = iter(case.op.signature.operands)
   slots = []
   for x in case.slots:
     if x is not None:
       core = zip(next(cores), x.core)
-      core = tuple(size if d == dim else own for d, own in core)
+      core = tuple(size if d in changed else own for d, own in core)
       x = dataclasses.replace(x, core=core)
     slots.append(x)
   return dataclasses.replace(case, slots=slots)

@@ -4,7 +4,6 @@
 from collections.abc import Mapping
 import dataclasses
 import functools
-import math
 import random
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ import jax
 import numpy as np
 
 from jax_ffi_ops.kit.load.library import Library
+from jax_ffi_ops.kit.testing.placed import Placed
 from jax_ffi_ops.kit.testing.runtime import Runtime
 
 Shape = tuple[int, ...]
@@ -24,17 +24,6 @@ class Buffer(NamedTuple):
   @property
   def struct(self) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(self.shape, self.dtype)
-
-
-def _roomy(b):
-  """Returns a new array, with room behind it.
-
-  A handler that takes it for a larger one is to be reported: it should not end
-  the process. All bits are 1, a NaN, if nothing is written.
-  """
-  size = math.prod(b.shape) * np.dtype(b.dtype).itemsize
-  memory = np.full(16 * size + 4096, 0xFF, np.uint8)
-  return memory[:size].view(b.dtype).reshape(b.shape)
 
 
 _runtime = functools.cache(Runtime)
@@ -77,26 +66,39 @@ class Frame:
       return self.run(arrays)
 
   def run_without_xla(
-      self, library: Library, arrays: Mapping[str, Any] | None = None
+      self,
+      library: Library,
+      arrays: Mapping[str, Any] | None = None,
+      shift: int = 0,
   ) -> list[np.ndarray]:
-    """Does the same; NotImplementedError where XLA is needed."""
+    """Does the same; NotImplementedError where XLA is needed.
+
+    Args:
+      library: has the handler.
+      arrays: see above.
+      shift: how many elements after an aligned address buffers begin.
+    """
     if jax.default_backend() != "cpu":
       raise NotImplementedError
     # pylint: disable-next=protected-access
     handler = library._stages(self.target, "cpu")["execute"]
-    results = [_roomy(b) for b in self.results.values()]
-    operands = [_roomy(b) for b in self.operands.values()]
-    for x, values in zip(operands, self._arrays(arrays)):
-      x[...] = values
+    operands, results = (
+        {name: Placed(b.shape, b.dtype, shift) for name, b in side.items()}
+        for side in (self.operands, self.results)
+    )
+    for x, values in zip(operands.values(), self._arrays(arrays)):
+      x.array[...] = values
     rng = random.Random(repr(self))
     buffers = [
-        [(Buffer(x.shape, x.dtype), x.ctypes.data) for x in side]
-        for side in (operands, results)
+        [(b, side[name].array.ctypes.data) for name, b in own.items()]
+        for side, own in ((operands, self.operands), (results, self.results))
     ]
     error = _runtime().call(handler, *buffers, self.attributes, rng)
+    for name, x in (operands | results).items():
+      x.check(name)
     if error:
       raise Refused(str(error))
-    return results
+    return [x.array for x in results.values()]
 
   def _arrays(self, arrays):
     return [

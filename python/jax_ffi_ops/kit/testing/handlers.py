@@ -11,26 +11,21 @@ numbers. The others are made without it, on a CPU, since it would compile each o
 them.
 """
 
-from collections.abc import Iterable
 import functools
-import re
-
-import jax
 
 from jax_ffi_ops.kit.testing import choices
 from jax_ffi_ops.kit.testing import right_calls
 from jax_ffi_ops.kit.testing import special_calls
 from jax_ffi_ops.kit.testing import trying
-from jax_ffi_ops.kit.testing import wrong_calls
-from jax_ffi_ops.kit.testing.base import Base
-from jax_ffi_ops.kit.testing.contract import Target
-from jax_ffi_ops.kit.testing.contract import targets
-from jax_ffi_ops.kit.testing.expected import Definition
 from jax_ffi_ops.kit.testing.frames import Refused
-from jax_ffi_ops.kit.testing.wrong_calls import Wrong
+from jax_ffi_ops.kit.testing.placed import OverrunError
+from jax_ffi_ops.kit.testing.refusals import RefusalTest
+
+_SHIFTS = (1, 3, 9)  # elements
+_MAY_RAISE = (Refused, OverrunError, NotImplementedError)
 
 
-class HandlerTest(Base):
+class HandlerTest(RefusalTest):
   """A handler checks what it is called with, and computes what it should.
 
   Attributes:
@@ -39,65 +34,83 @@ class HandlerTest(Base):
       it to False for handlers that are made with them.
   """
 
-  checks_messages = True
-
-  def setUp(self):
-    super().setUp()
-    self.enter_context(jax.enable_x64(True))
-
-  def _targets(self, extremes: bool = False) -> Iterable[Target]:
-    """Yields the targets, with each choice of the optional operands.
-
-    Args:
-      extremes: whether all of them and none will do.
-    """
-    cases = list(choices.presences(self.case))
-    for case in dict.fromkeys((cases[0], cases[-1])) if extremes else cases:
-      self.definition = Definition(case)
-      yield from targets(case)
+  def test_handler_through_xla(self):
+    for target in self.targets():
+      self.check_right(target, right_calls.plain(target, self.definition))
 
   def test_handler_broadcasts(self):
-    for target in self._targets(extremes=True):
+    for target in self.targets(extremes=True):
       for call in right_calls.broadcast(target, self.definition):
-        self._check_right(target, call, quickly=True)
+        self.check_right(target, call, quickly=True)
 
   def test_handler_of_nothing(self):
-    for target in self._targets():
+    for target in self.targets():
       for call in right_calls.empty(target, self.definition):
-        self._check_right(target, call, quickly=True)
+        self.check_right(target, call, quickly=True)
 
   def test_handler_of_many_rows(self):
     """As many as make several ranges, for several threads."""
-    self.definition = Definition(self.case)
-    for target in targets(self.case):
+    for target in self.targets_of(self.case):
       for call in right_calls.many_rows(target, self.definition):
-        self._check_right(target, call)
+        self.check_right(target, call)
+
+  def test_handler_of_many_ranges(self):
+    """So many that only a few rows, which repeat, have a definition."""
+    for target in self.targets_of(self.case):
+      few, many = right_calls.many_ranges(target, self.definition)
+      expected = self.definition.results(target, few.frame, few.arrays)
+      results = self.results_of(target, many, quickly=True)
+      for name, want, got in zip(few.frame.results, expected, results):
+        for part in _different_parts(got, few.frame.results[name].shape[0]):
+          if problem := want.problem(part):
+            self.fail_call(target, many.label, f"{name} {problem}")
+
+  def test_handler_of_operands_that_begin_anywhere(self):
+    """A GPU's handler gets pointers into arrays; anyone may pass one."""
+    for target in self.targets_of(self.case):
+      call = right_calls.some_rows(target, self.definition)
+      for shift in _SHIFTS:
+        label = f"buffers that begin {shift} elements after an aligned address"
+        run = functools.partial(
+            call.frame.run_without_xla, target.library, call.arrays, shift
+        )
+        if ended := trying.ended([run], _MAY_RAISE):
+          self.fail_call(target, label, f"it ends the process by {ended[1]}")
+        try:
+          results = run()
+        except NotImplementedError:
+          return  # XLA makes the call, and chooses the addresses.
+        self.check_results(target, label, call, results)
 
   def test_handler_of_every_dtype(self):
     for present in choices.presences(self.case):
       for typed in choices.dtypes(present):
         is_full = len(present.operands) == len(self.case.operands)
         for case in (typed, *(choices.sizes(typed) if is_full else ())):
-          self.definition = Definition(case)
-          for target in targets(case):
-            call = right_calls.some_rows(target, self.definition)
-            self._check_right(target, call, quickly=True)
+          self._check_some_rows(case)
+
+  def test_handler_of_other_attributes(self):
+    for case in choices.other_attributes(self.case):
+      self._check_some_rows(case)
+
+  def _check_some_rows(self, case):
+    for target in self.targets_of(case):
+      call = right_calls.some_rows(target, self.definition)
+      self.check_right(target, call, quickly=True)
 
   def test_handler_of_special_values(self):
     """NaN, infinities, huge and subnormal numbers, with any attributes."""
     for case in choices.dtypes(self.case):
       for limited in choices.at_limits(case):
-        self.definition = Definition(limited)
-        for target in targets(limited):
+        for target in self.targets_of(limited):
           if self.definition.author(target) is None:
             continue  # Only NumPy's arithmetic does as written.
           for call in special_calls.special(target, self.definition):
-            self._check_right(target, call)
+            self.check_right(target, call)
 
   def test_handler_of_empty_cores(self):
     for case in choices.empty_cores(self.case):
-      self.definition = Definition(case)
-      for target in targets(case):
+      for target in self.targets_of(case):
         self._check_empty(target)
 
   def _check_empty(self, target):
@@ -105,108 +118,20 @@ class HandlerTest(Base):
       call = right_calls.plain(target, self.definition)
       self.definition.results(target, call.frame, call.arrays)
     except (IndexError, TypeError, ValueError) as error:
-      cores = [x.core for x in self.definition.case.operands]
+      for right in self.targets_of(self.case):  # Does it fail for these, too?
+        plain = right_calls.plain(right, self.definition)
+        self.definition.results(right, plain.frame, plain.arrays)
+      cores = dict(target.cores)
       self.fail(
           f"The definition fails for cores of {cores}: {error}. If there is no"
           " result, say so by `empty_cores=False` of the case."
       )
-    self._check_right(target, call)
+    self.check_right(target, call, quickly=True)
 
-  def test_handler_refuses_counts(self):
-    for target in self._targets():
-      self._check_wrong(target, wrong_calls.counts)
 
-  def test_handler_refuses_shapes(self):
-    for target in self._targets(extremes=True):
-      self._check_wrong(
-          target, lambda frame: wrong_calls.shapes(target, frame)  # pylint: disable=cell-var-from-loop
-      )
-
-  def test_handler_refuses_dtypes(self):
-    self.definition = Definition(self.case)
-    for target in targets(self.case):
-      self._check_wrong(
-          target, lambda frame: wrong_calls.dtypes(target, frame)  # pylint: disable=cell-var-from-loop
-      )
-
-  def test_handler_refuses_attribute_types(self):
-    self.definition = Definition(self.case)
-    for target in targets(self.case):
-      self._check_wrong(
-          target, lambda frame: wrong_calls.attribute_types(target, frame)  # pylint: disable=cell-var-from-loop
-      )
-
-  def test_handler_refuses_attribute_values(self):
-    for target in self._targets():
-      self._check_wrong(
-          target, lambda frame: wrong_calls.attribute_values(target, frame)  # pylint: disable=cell-var-from-loop
-      )
-
-  def _check_right(self, target, call, quickly=False):
-    run = call.frame.run
-    if quickly:
-      run = functools.partial(call.frame.run_quickly, target.library)
-    try:
-      results = run(call.arrays)
-    except Refused as error:
-      self.fail(f"{target.name} refuses {call.label}: {error}")
-    self._check_results(target, call.label, call, results)
-
-  def _check_results(self, target, label, call, results):
-    expected = self.definition.results(target, call.frame, call.arrays)
-    for name, want, got in zip(call.frame.results, expected, results):
-      problem = want.problem(got)
-      if problem:
-        dtypes = ", ".join(dict.fromkeys(map(str, target.dtypes.values())))
-        self.fail(f"{target.name} with {label} ({dtypes}): {name} {problem}")
-
-  def _check_wrong(self, target, variations):
-    right = right_calls.plain(target, self.definition)
-    self._check_right(target, right)
-    wrongs = list(variations(right.frame))
-    calls = (
-        functools.partial(wrong.frame.run_without_xla, target.library)
-        for wrong in wrongs
-    )
-    if ended := trying.ended(calls, (Refused, NotImplementedError)):
-      index, reason = ended
-      self.fail(
-          f"{target.name} with {wrongs[index].label} ends the process by"
-          f" {reason}: the handler has to refuse it."
-      )
-    for wrong in wrongs:
-      self._check_refused(target, wrong)
-
-  def _check_refused(self, target: Target, wrong: Wrong) -> None:
-    allowed = target.allows(wrong.frame)
-    call = None
-    if allowed:
-      call = right_calls.of_frame(target, self.definition, wrong.frame)
-    try:
-      results = wrong.frame.run_quickly(target.library, call and call.arrays)
-    except Refused as error:
-      self._check_message(target, wrong, str(error), allowed)
-      return
-    if not allowed:
-      self.fail(
-          f"{target.name} takes {wrong.label}: the handler has to refuse it."
-      )
-    if call is not None:
-      self._check_results(target, wrong.label, call, results)
-
-  def _check_message(self, target, wrong, message, allowed):
-    if not self.checks_messages:
-      return
-    name = re.escape(target.call.op.name)
-    begin = rf"INVALID_ARGUMENT: \w*{name}\w*: "
-    if not re.match(begin, message):
-      self.fail(
-          f"A call of {target.name}, {wrong.label}, has to say 'INVALID_ARGUMENT:"
-          f" {target.call.op.name}: ...', but says {message!r} (if XLA's own"
-          " macros made the handler, set checks_messages = False)"
-      )
-    if not allowed and not re.match(rf"{begin}.*({wrong.message})", message):
-      self.fail(
-          f"{target.name} refuses {wrong.label}, but does not say"
-          f" {wrong.message!r}: {message!r}"
-      )
+def _different_parts(x, rows):
+  """Yields the first rows of an array, and later ones with other bits."""
+  parts = x.reshape(-1, rows, *x.shape[1:])
+  yield parts[0]
+  first = parts[0].tobytes()
+  yield from (part for part in parts[1:] if part.tobytes() != first)

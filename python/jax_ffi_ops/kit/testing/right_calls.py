@@ -25,6 +25,10 @@ _RANDOM = 12
 # parallel.h: what one thread moves at least, and so a range of rows.
 _RANGE_BYTES = 128 * 1024
 _RANGES = 5
+# More than a kernel's table of a few ranges, of 64 bits or of 64 parts has.
+_MANY_RANGES = 66
+# As many rows differ. A prime: no row of another range stands in for one.
+_PERIOD = 997
 
 
 class Right(NamedTuple):
@@ -61,10 +65,14 @@ def call(
   if not any(any(loops[name]) for name in target.operands):
     trailing = 0  # There are no loops.
   frame = target.frame(buffers, batch_rank, trailing)
-  label = ", ".join(f"{name}{list(b.shape)}" for name, b in buffers.items())
+  label = _label(buffers)
   if target.is_backward:
     label += f", batch_rank={batch_rank}"
   return Right(label, frame, arrays)
+
+
+def _label(buffers):
+  return ", ".join(f"{name}{list(b.shape)}" for name, b in buffers.items())
 
 
 def _trailing(target):
@@ -153,12 +161,12 @@ def with_rows(target: Target, definition: Definition, count: int) -> Right:
   return call(target, definition, loops, 0, len(trailing))
 
 
-def many(case: Case) -> int:
+def many(case: Case, ranges: int = _RANGES) -> int:
   """Returns how many rows make several ranges."""
   row = max(
       math.prod(x.core) * np.dtype(x.dtype).itemsize for x in case.operands
   )
-  return _RANGES * _RANGE_BYTES // max(1, row) + 3
+  return ranges * _RANGE_BYTES // max(1, row) + 3
 
 
 def many_rows(target: Target, definition: Definition) -> Iterator[Right]:
@@ -172,6 +180,19 @@ def many_rows(target: Target, definition: Definition) -> Iterator[Right]:
     loops = _all_have(target, (rows // 5, 5), trailing, shared=(rows // 5,))
     yield call(target, definition, loops, 1, len(trailing))
     yield call(target, definition, _all_have(target, (rows,)), 0, 0)
+
+
+def many_ranges(target: Target, definition: Definition) -> tuple[Right, Right]:
+  """Returns a call of a few rows, and one that repeats them."""
+  few = with_rows(target, definition, _PERIOD)
+  times = -(-many(definition.case, _MANY_RANGES) // _PERIOD)
+  arrays = {
+      name: np.tile(few.arrays[name], (times, *(1,) * (len(b.shape) - 1)))
+      for name, b in few.frame.operands.items()
+  }
+  buffers = {name: Buffer(x.shape, x.dtype) for name, x in arrays.items()}
+  frame = target.frame(buffers, 0, len(_trailing(target)))
+  return few, Right(_label(buffers), frame, arrays)
 
 
 def of_frame(

@@ -8,6 +8,9 @@ import numpy as np
 from jax_ffi_ops.kit.testing import transforms
 from jax_ffi_ops.kit.testing.base import Base
 
+# Calls of one program, with other values each.
+_SEEDS = {"": 0, " again, with other values": 30}
+
 
 class ValuesTest(Base):
   """The op has the values of its definition, and every result is written."""
@@ -15,12 +18,18 @@ class ValuesTest(Base):
   def test_eager(self):
     for shared in self.case.shared_sets():
       row = f"an eager call{self._without_loops(shared)}"
-      self.check_values(row, self.case, self.case.arrays(shared=shared))
+      for again, seed in _SEEDS.items():
+        operands = self.case.arrays(shared=shared, seed=seed)
+        self.check_values(row + again, self.case, operands)
 
   def test_jit(self):
     for shared in self.case.shared_sets():
       row = f"jit{self._without_loops(shared)}"
-      self.check_same(row, self.case, self.case.arrays(shared=shared))
+      operands = self.case.arrays(shared=shared)
+      program = self.check_same(row, self.case, operands)
+      for again, seed in _SEEDS.items():
+        others = self.case.arrays(shared=shared, seed=seed)
+        self.check_program(row + again, program, others)
 
   def _without_loops(self, shared):
     names = [self.case.op.operands[i] for i in shared]
