@@ -15,7 +15,7 @@ xla_ffi_ops_deps()
 """
 _BUILD = """\
 load("@ffi//xla_ffi_ops:defs.bzl", "xla_ffi_extension", "xla_ffi_op")
-load("@ffi//xla_ffi_ops:defs.bzl", "xla_ffi_python_module")
+load("@ffi//xla_ffi_ops:defs.bzl", "xla_ffi_op_library", "xla_ffi_python_module")
 {}
 """
 _EXTENSION = 'xla_ffi_extension(name = "NAME", deps = [], {})'
@@ -65,6 +65,9 @@ _MISTAKES = {
     'xla_ffi_python_module(name = "NAME", srcs = [], binding = "c_api",'
     ' symbols = {"a": "A"})': (
         'NAME: symbols of a must map cpu, cuda or both, got "A"'
+    ),
+    'xla_ffi_op_library(name = "NAME")': (
+        "NAME: the name must be that of a file <op>_ffi.cc"
     ),
     'xla_ffi_op(name = "NAME", handlers = [])': (
         "NAME_ext: handlers, stateful_handlers or symbols must name one"

@@ -178,6 +178,56 @@ def xla_ffi_extension(
         **common
     )
 
+def xla_ffi_op_library(name, deps = [], copts = [], cuda_copts = [], **kwargs):
+    """The handlers and kernels of an op, found by the names of its files.
+
+    xla_ffi_op makes it of an op. Call it where the Python of the op is in another package, and name
+    it there in the `deps` of an xla_ffi_extension.
+
+    Makes the xla_ffi_library `name`, of `name`.cc, and three more libraries of the other files that
+    xla_ffi_op knows: `<op>.formula`, `<op>.kernel` and `<op>.cuda`.
+
+    Args:
+      name: <op>_ffi.
+      deps: C++ libraries that the sources include, such as the formula of another op.
+      copts: more compiler options for C++.
+      cuda_copts: more compiler options for CUDA.
+      **kwargs: for all that is made: visibility, tags, testonly and so on.
+    """
+    op = name.removesuffix("_ffi")
+    if op == name:
+        fail("{}: the name must be that of a file <op>_ffi.cc".format(name))
+    cc_library(
+        name = op + ".formula",
+        hdrs = native.glob([op + ".h"], allow_empty = True),
+        deps = deps + [Label("//xla_ffi_ops/kit:kernel")],
+        **kwargs
+    )
+    xla_ffi_kernel(
+        name = op + ".kernel",
+        srcs = native.glob([op + ".cc"], allow_empty = True),
+        copts = copts,
+        deps = [op + ".formula"],
+        **kwargs
+    )
+    cuda = native.glob([op + ".cu"], allow_empty = True)
+    if cuda:
+        cuda_library(
+            name = op + ".cuda",
+            srcs = cuda,
+            copts = cuda_copts,
+            deps = [op + ".kernel", Label("//xla_ffi_ops:cuda_kernel")],
+            **kwargs
+        )
+    xla_ffi_library(
+        name = name,
+        srcs = [name + ".cc"],
+        copts = copts,
+        cuda_deps = [op + ".cuda"] if cuda else [],
+        deps = [op + ".kernel"],
+        **kwargs
+    )
+
 def xla_ffi_op(
         name,
         handlers = [],
@@ -208,31 +258,10 @@ def xla_ffi_op(
       **kwargs: for all that is made: tags, testonly and so on.
     """
     private = kwargs | dict(visibility = ["//visibility:private"])
-    cuda = native.glob([name + ".cu"], allow_empty = True)
-    xla_ffi_kernel(
-        name = name + ".kernel",
-        srcs = native.glob([name + ".cc"], allow_empty = True),
-        hdrs = native.glob([name + ".h"], allow_empty = True),
-        deps = deps,
-        **private
-    )
-    if cuda:
-        cuda_library(
-            name = name + ".cuda",
-            srcs = cuda,
-            deps = [name + ".kernel", Label("//xla_ffi_ops:cuda_kernel")],
-            **private
-        )
-    xla_ffi_library(
-        name = name + "_ffi",
-        srcs = [name + "_ffi.cc"],
-        cuda_deps = [name + ".cuda"] if cuda else [],
-        deps = [name + ".kernel"],
-        **private
-    )
+    xla_ffi_op_library(name = name + "_ffi", deps = deps, **private)
     xla_ffi_extension(
         name = name + "_ext",
-        cuda = bool(cuda),
+        cuda = bool(native.glob([name + ".cu"], allow_empty = True)),
         handlers = handlers,
         stateful_handlers = stateful_handlers,
         deps = [name + "_ffi"],

@@ -1,56 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """The targets of one op of this repository, found by the names of its files."""
 
-load("@rules_cc//cc:defs.bzl", "cc_library")
 load("@rules_python//python:defs.bzl", "py_library")
-load("//xla_ffi_ops:defs.bzl", "cuda_library", "xla_ffi_extension", "xla_ffi_kernel", "xla_ffi_library")
+load("//xla_ffi_ops:defs.bzl", "xla_ffi_extension", "xla_ffi_op_library")
 load("//xla_ffi_ops:options.bzl", "WARNINGS")
 
 def native_op(name, deps = []):
-    """Kernels and handlers of one op, in its folder below xla_ffi_ops/ops.
+    """The xla_ffi_op_library `name`_ffi in the op's folder, with the options that all ops here have.
 
     Args:
-      name: of the op, of its folder, and of the handler library. The sources are `name`_ffi.cc, the
-        handlers, and those of these that are there: `name`.h, the formula; `name`.cc, the CPU
-        kernel; `name`.cu, the CUDA kernel.
-      deps: the `formula` of each op whose formulas this one uses.
+      name: of the op and of its folder below xla_ffi_ops/ops.
+      deps: the formula of each op whose formulas this one uses.
     """
-    cc_library(
-        name = "formula",
-        hdrs = native.glob([name + ".h"], allow_empty = True),
-        visibility = ["//xla_ffi_ops/ops:__subpackages__"],
-        deps = deps + ["//xla_ffi_ops/kit:kernel"],
-    )
-    xla_ffi_kernel(
-        name = "kernel",
-        srcs = native.glob([name + ".cc"], allow_empty = True),
+    xla_ffi_op_library(
+        name = name + "_ffi",
         copts = WARNINGS,
-        deps = [":formula"],
-    )
-    cuda = native.glob(["*.cu", "*.cuh"], allow_empty = True)
-    if cuda:
-        cuda_library(
-            name = "cuda_kernel",
-            srcs = cuda,
-            copts = WARNINGS + ["-compress-mode=size"],
-            deps = [":kernel", "//xla_ffi_ops/cuda:kernel"],
-        )
-    xla_ffi_library(
-        name = name,
-        srcs = [name + "_ffi.cc"],
-        copts = WARNINGS,
-        cuda_deps = [":cuda_kernel"] if cuda else [],
+        cuda_copts = WARNINGS + ["-compress-mode=size"],
         visibility = ["//visibility:public"],
-        deps = [":kernel"],
+        deps = deps,
     )
 
-    # For a test that compiles the CUDA kernels for the CPU.
-    cc_library(
-        name = "sources",
-        testonly = True,
-        textual_hdrs = cuda + [name + "_ffi.cc"],
+    # A test compiles the CUDA kernels for the CPU.
+    native.exports_files(
+        native.glob([name + ".cu", name + "_ffi.cc"], allow_empty = True),
         visibility = ["//tests/ops:__subpackages__"],
-        deps = [":kernel"],
     )
 
 def python_ops(name, ops, cpu_only = [], forward_only = []):
@@ -58,7 +31,7 @@ def python_ops(name, ops, cpu_only = [], forward_only = []):
 
     Args:
       name: of the py_library of all of them.
-      ops: their names; the source is <op>.py, the handlers are those of //xla_ffi_ops/ops/<op>.
+      ops: their names; the source is <op>.py, the handlers are those of //xla_ffi_ops/ops/<op>:<op>_ffi.
       cpu_only: those without CUDA handlers.
       forward_only: those without a handler for the backward pass.
     """
@@ -70,7 +43,7 @@ def python_ops(name, ops, cpu_only = [], forward_only = []):
                 "xla_ffi_ops_{}_{}".format(op, handler)
                 for handler in ["fwd"] + ([] if op in forward_only else ["bwd"])
             ],
-            deps = ["//xla_ffi_ops/ops/" + op],
+            deps = ["//xla_ffi_ops/ops/{0}:{0}_ffi".format(op)],
         )
         py_library(
             name = op,

@@ -25,6 +25,15 @@ def emulated_tests(name, handlers):
     """
     folder = "xla_ffi_ops/ops/" + name
     cc_library(
+        name = "sources",
+        testonly = True,
+        textual_hdrs = [
+            "//{}:{}.cu".format(folder, name),
+            "//{}:{}_ffi.cc".format(folder, name),
+        ],
+        deps = ["//{}:{}.kernel".format(folder, name)],
+    )
+    cc_library(
         name = "emulated_kernels",
         testonly = True,
         srcs = [_EMULATOR + "op_kernels.cc"],
@@ -33,7 +42,7 @@ def emulated_tests(name, handlers):
         deps = [
             _EMULATOR + "emulator",
             "//xla_ffi_ops/cuda:sources",
-            "//%s:sources" % folder,
+            ":sources",
         ],
     )
     xla_ffi_library(
@@ -44,7 +53,7 @@ def emulated_tests(name, handlers):
         local_defines = ['OP_FFI=\\"{}/{}_ffi.cc\\"'.format(folder, name)],
         deps = [
             ":emulated_kernels",
-            "//%s:sources" % folder,
+            ":sources",
         ],
     )
     xla_ffi_extension(
