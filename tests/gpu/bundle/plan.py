@@ -24,7 +24,12 @@ _NO_MEMORY = re.compile(
 )
 
 # How many processes share the tests of a file, so that each takes some seconds.
-_SHARDS = {"columns_test": 48, "buffers_test": 16, "large_test": 8}
+_SHARDS = {
+    "buffers_test": 16,
+    "clusters_test": 8,
+    "columns_test": 48,
+    "large_test": 8,
+}
 _OTHER_SHARDS = 4
 _NOT_RUN = "not run: "  # Programs say this last, and why.
 _LARGE = "large_test"  # It needs all of the GPU's memory.
@@ -150,7 +155,10 @@ def all_phases(
       seconds=240,
       minutes=(7 * share, 5 * share),
   )
-  doctor = _program("doctor", ["-m", "jax_ffi_ops.doctor"], 120)
+  machine = [
+      _program("doctor", ["-m", "jax_ffi_ops.doctor"], 120),
+      _program("occupancy", ["tests/gpu/occupancy.py"], 60),
+  ]
   memcheck = _program(
       "memcheck",
       [
@@ -163,7 +171,7 @@ def all_phases(
   )
   lines = _lines(goals.headlines(ops, has_gpu))
   return [
-      Phase("doctor", 60 * share, 1, [doctor]),
+      Phase("machine", 60 * share, 1, machine),
       tests,
       Phase("benchmark", 600 * share, 1, [lines], _without_peers),
       Phase("memcheck", 120 * share, 1, [memcheck]),
