@@ -21,6 +21,34 @@ class BoundedTest(parameterized.TestCase):
     np.testing.assert_array_equal(found.value, ufunc(x, y))
     np.testing.assert_array_equal(found.error, 0)
 
+  @parameterized.parameters(
+      ("...n,...n->...", (5, 9), (5, 9)),
+      ("...mn,...np->...pm", (5, 3, 9), (4, 1, 9, 2)),
+      ("...nn->...n", (5, 3, 3)),
+      ("...mn,...nm->...", (3, 9), (5, 9, 3)),
+      ("...mn,...m,...->...n", (3, 9), (3,), ()),
+      ("...n->...n", (5, 9)),
+  )
+  def test_einsum(self, subscripts, *shapes):
+    """It is numpy's, and its bounds hold for what float32 computes."""
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
+    found = np.einsum(
+        subscripts, *(Bounded.load(x, np.float32) for x in arrays)
+    )
+    exact = np.einsum(subscripts, *(x.astype(np.longdouble) for x in arrays))
+    self.assertEqual(found.shape, exact.shape)
+    np.testing.assert_allclose(found.value, exact, rtol=1e-15)
+    rounded = np.einsum(subscripts, *arrays)
+    np.testing.assert_array_less(np.abs(rounded - exact), found.error)
+    np.testing.assert_array_less(found.error, 1e-4)
+
+  def test_einsum_adds_one_term_after_the_other(self):
+    ones = np.ones(3, np.float32)
+    found = np.einsum("i,i->", *[Bounded(ones, np.float32)] * 2)
+    u = np.finfo(np.float32).eps / 2  # Of each of 3 products and 3 additions.
+    self.assertAlmostEqual(found.error / (3 * 4 * u), 1, places=5)
+
 
 if __name__ == "__main__":
   absltest.main()

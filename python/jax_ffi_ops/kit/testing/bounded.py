@@ -19,6 +19,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops.kit.testing.einsum import einsum
 from jax_ffi_ops.kit.testing.interval import Interval
 from jax_ffi_ops.kit.testing.rounding import column_additions
 from jax_ffi_ops.kit.testing.rounding import gamma
@@ -110,6 +111,8 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
     return error + np.where(error > 0, jnp.finfo(self.dtype).smallest_normal, 0)
 
   def __array_function__(self, function, types, args, kwargs):
+    if function is np.einsum:
+      return einsum(*args, **kwargs)
     if function not in _REDUCTIONS or not isinstance(args[0], Bounded):
       raise _unknown(function)
     return _REDUCTIONS[function](*args, **kwargs)
@@ -194,8 +197,9 @@ _REDUCTIONS = {
 def _unknown(function):
   return TypeError(
       f"A definition cannot use numpy.{function.__name__}: for other functions"
-      " than arithmetic, exp, log, sqrt, tanh, abs, maximum, minimum, and sum,"
-      " mean and max over one axis, it returns Bounded(value, dtype, error)."
+      " than arithmetic, exp, log, sqrt, tanh, abs, maximum, minimum, einsum,"
+      " and sum, mean and max over one axis, it returns Bounded(value, dtype,"
+      " error)."
   )
 
 
