@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Has the scaffold write ops, in a copy of the repository and in a project.
 
-They have to be formatted, to build and to pass their tests as they are. What
-this repository's last builds have fetched is not fetched again.
+They have to build and to pass their tests as they are. What this repository's
+last builds have fetched is not fetched again.
 """
 
 import filecmp
@@ -26,8 +26,10 @@ _HERE = {
     "scaffolded_two": "(n)->(),(n)",
 }
 _IN_A_PROJECT = {
+    "dimensions": "(NULL,true),(true,EOF)->(NULL,EOF)",
     "row_dot": "(n),(n)->()",
     "turned": "(rows,cols)->(),(cols,rows)",
+    "uv_dot": "(uv),(uv)->()",
 }
 _WORKSPACE = """\
 local_repository(
@@ -65,7 +67,7 @@ def _options():
 def _run_here(bazel, folder):
   for name, signature in _HERE.items():
     bazel(folder, "run", "//tools:new_op", "--", name, "--signature", signature)
-  bazel(folder, "run", "//tools:format", "--", "--check")
+  bazel(folder, "run", "//tools:format")
   tests = [f"//tests/ops/{name}:all" for name in _HERE]
   bazel(folder, "test", *tests, "//tests/fuzz/...", "//benchmarks/...")
 

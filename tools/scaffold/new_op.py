@@ -14,13 +14,20 @@ handler: derivatives come from the reference. docs/authoring.md explains them.
 
 import argparse
 from collections.abc import Mapping, Sequence
+import keyword
 import os
 import pathlib
+import re
 import sys
 
 import files
-import layout
-import spec
+from formula import Formula
+
+# What an op's Python files import, and namespaces that its C++ uses.
+_TAKEN = frozenset("""
+    absl absltest ffi jax jax_ffi_ops jaxlib jnp kit load np numpy ops std
+    testing xla xla_ffi_ops
+""".split())
 
 
 def _arguments(args):
@@ -29,7 +36,6 @@ def _arguments(args):
       description=__doc__,
       formatter_class=argparse.RawDescriptionHelpFormatter,
   )
-  parser.add_argument("--tools", nargs=3, help=argparse.SUPPRESS)
   parser.add_argument("name", help="of the op and its files, as my_op")
   parser.add_argument(
       "--signature", required=True, help="as in NumPy: '(m,n),(n)->(m)'"
@@ -37,53 +43,66 @@ def _arguments(args):
   return parser.parse_args(args)
 
 
-def planned(
-    op: spec.Op, environment: Mapping[str, str]
-) -> tuple[pathlib.Path, layout.Layout]:
-  """Returns the workspace, and what is to be written there.
-
-  Args:
-    op: see above.
-    environment: of `bazel run`.
-
-  Raises:
-    ValueError: there is no workspace, or something of that name.
-  """
-  if "BUILD_WORKSPACE_DIRECTORY" not in environment:
-    raise ValueError("Run it by `bazel run`, in the workspace of the new op.")
-  root = pathlib.Path(environment["BUILD_WORKSPACE_DIRECTORY"]).resolve()
-  if layout.is_checkout(root):
-    return root, layout.inside(op, root)
-  working = pathlib.Path(environment["BUILD_WORKING_DIRECTORY"]).resolve()
-  if not working.is_relative_to(root):
-    raise ValueError(f"{working} is outside of the workspace {root}.")
-  folder = working.relative_to(root) / op.name
-  if os.path.lexists(root / folder):
-    raise ValueError(f"{folder} is there already.")
-  return root, layout.outside(op, folder)
+def _check_name(name):
+  if not re.fullmatch("[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
+    problem = "must be of a-z, 0-9 and single _, and begin with a letter"
+  elif keyword.iskeyword(name):
+    problem = "is a keyword of Python"
+  elif name in _TAKEN | sys.stdlib_module_names:
+    problem = "is a name that an op's files use for something else"
+  else:
+    return
+  raise ValueError(f"The name {name!r} {problem}.")
 
 
 def run(args: Sequence[str], environment: Mapping[str, str]) -> str:
   """Does what the command line says; returns what to tell the author.
 
+  Args:
+    args: the command line.
+    environment: of `bazel run`.
+
   Raises:
     OSError, ValueError: an argument or the workspace is not as it has to be.
   """
   options = _arguments(args)
-  op = spec.parse(options.name, options.signature)
-  root, plan = planned(op, environment)
-  new, edited = plan.new, plan.edited
-  if options.tools:
-    # Bazel starts us in the runfiles of its main repository.
-    tools = [pathlib.Path.cwd().parent / tool for tool in options.tools]
-    formatter = files.Formatter(*tools)
-    new, edited = (files.formatted(x, formatter) for x in (new, edited))
-  files.write(root, new, edited)
-  lines = [f"{op.name} computes {'; '.join(op.formulas)}. Written:"]
-  lines += [f"  {path}" for path in (*new, *edited)]
-  lines += ["Edit:", *(f"  {path}: {what}" for path, what in plan.edit.items())]
-  lines += ["Test:", f"  {plan.test}", *filter(None, [plan.note])]
-  return "\n".join(lines)
+  name = options.name
+  _check_name(name)
+  formula = Formula(options.signature)
+  if "BUILD_WORKSPACE_DIRECTORY" not in environment:
+    raise ValueError("Run it by `bazel run`, in the workspace of the new op.")
+  root = pathlib.Path(environment["BUILD_WORKSPACE_DIRECTORY"]).resolve()
+  working = pathlib.Path(environment["BUILD_WORKING_DIRECTORY"]).resolve()
+  if (root / "xla_ffi_ops/ops/op.bzl").is_file():
+    new, edited = files.inside(name, formula, root)
+    test = [
+        f"./bazelw test //tests/ops/{name}:all",
+        "./bazelw run //tools:format",
+    ]
+  elif working.is_relative_to(root):
+    folder = working.relative_to(root) / name
+    new, edited = files.outside(name, formula, folder), {}
+    test = [f"bazel test //{folder}:all"]
+  else:
+    raise ValueError(f"{working} is outside of the workspace {root}.")
+  for path in new:
+    if os.path.lexists(root / path):
+      raise FileExistsError(f"{path} is there already.")
+  for path, text in (new | edited).items():
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(text, "utf-8")
+  return "\n".join(
+      [
+          f"{name} computes {'; '.join(formula.in_words())}. Written:",
+          *(f"  {path}" for path in (*new, *edited)),
+          "Edit:",
+          f"  {name}.h: the formula in C++",
+          f"  {name}.py: the reference in jax.numpy, and the docstring",
+          f"  {name}_test.py: the definition in NumPy, to test both",
+          "Then:",
+          *(f"  {command}" for command in test),
+      ]
+  )
 
 
 if __name__ == "__main__":

@@ -1,38 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What new_op writes, and where."""
+"""What new_op writes, and where, and what it refuses."""
 
 import pathlib
-import re
+import shutil
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
-import files
-from workspace_case import EDITED
-from workspace_case import WorkspaceCase
+import new_op
 
-# What the scaffold has written.
-_WRITTEN = pathlib.Path(__file__).with_name("row_dot")
+_HERE = pathlib.Path(__file__).parent
+# In this repository, files that are edited.
+_EXPORTS = "python/jax_ffi_ops/__init__.py"
+_LISTS = "python/jax_ffi_ops/ops/BUILD.bazel"
 
 _SIGNATURES = (
     "()->()",
     "(),()->()",
     "(n)->(n)",
     "(n),(n)->()",
-    "(d),(d)->(d)",
+    "(uv),(uv)->()",
     "(n)->(),(n)",
     "(n,n)->(n)",
-    "(n,n,n)->()",
     "(m,n)->(n,m)",
-    "(m,n),(n,p)->(m,p)",
     "(m,n),(n,p)->(p,m)",
     "(rows,cols),(cols)->(rows)",
     "(a,b),(b,c),(c)->(a),()",
+    "(NULL,true),(true,EOF),(for)->(EOF,for)",
     " ( m , n ) -> ( m ) ",
 )
 
 
-class NewOpTest(WorkspaceCase):
+class NewOpTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+    self.working = self.root
+
+  def scaffold(self, name="my_op", signature="(n),(n)->()"):
+    """Runs the program as Bazel does; returns what it prints."""
+    environment = {
+        "BUILD_WORKSPACE_DIRECTORY": str(self.root),
+        "BUILD_WORKING_DIRECTORY": str(self.working),
+    }
+    return new_op.run([name, "--signature", signature], environment)
+
+  def files(self):
+    """Returns the texts of all files in the workspace."""
+    paths = (path for path in self.root.rglob("*") if path.is_file())
+    return {str(p.relative_to(self.root)): p.read_text("utf-8") for p in paths}
+
+  def make_checkout(self):
+    """Makes the workspace this repository, as far as the program can see."""
+    for name in (_EXPORTS, _LISTS):
+      (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+      shutil.copyfile(_HERE.parents[1] / name, self.root / name)
+    marker = self.root / "xla_ffi_ops/ops/op.bzl"
+    marker.parent.mkdir(parents=True)
+    marker.touch()
+
+  def check_refused(self, message, *args):
+    before = self.files()
+    with self.assertRaisesRegex((OSError, ValueError), message):
+      self.scaffold(*args)
+    self.assertEqual(self.files(), before)
 
   def test_in_a_project(self):
     self.working = self.root / "some/where"
@@ -45,79 +77,48 @@ class NewOpTest(WorkspaceCase):
     for path in found:
       self.assertIn(path, told)
     self.assertIn("bazel test //some/where/my_op:all", told)
-    self.assertIn("my_op_test.py: the definition in NumPy", told)
-
-  def test_here(self):
-    self.make_checkout()
-    before = self.files()
-    told = self.scaffold("my_op", "(d),(d)->(d)")
-    found = self.files()
-    native, tests = "xla_ffi_ops/ops/my_op/", "tests/ops/my_op/"
-    new = [
-        *(native + name for name in ("BUILD.bazel", "my_op.h", "my_op_ffi.cc")),
-        *(tests + name for name in ("BUILD.bazel", "my_op_test.py")),
-        "benchmarks/ops/my_op.py",
-        "python/jax_ffi_ops/ops/my_op.py",
-    ]
-    self.assertCountEqual(set(found) - set(before), new)
-    for path in (*new, *EDITED):
-      self.assertIn(path, told)
-    self.assertIn("./bazelw test //tests/ops/my_op:all", told)
-    for path in new:
-      self.assertIn("SPDX-License-Identifier: Apache-2.0", found[path])
-
-  def test_entries_are_sorted(self):
-    self.make_checkout()
-    added = ("my_op", "an_op", "zap")
-    for name in added:
-      self.assertIn("no benchmark", self.scaffold(name))
-    exports, build = (self.files()[path] for path in EDITED)
-    start = "  from jax_ffi_ops.ops."
-    lines = [x for x in exports.splitlines() if x.startswith(start)]
-    self.assertEqual(lines, sorted(lines))
-    self.assertContainsSubset(
-        [f"{start}{n} import {n} as {n}" for n in added], lines
-    )
-    for argument in ("cpu_only", "forward_only"):
-      (names,) = re.findall(
-          rf'^    {argument} = \[\n((?:        "\w+",\n)*)    \],$',
-          build,
-          re.MULTILINE,
-      )
-      names = names.split()
-      self.assertEqual(names, sorted(names))
-      self.assertContainsSubset([f'"{n}",' for n in added], names)
-
-  def test_an_entry_behind_a_long_one(self):
-    self.make_checkout()
-    exports = self.root / EDITED[0]
-    long = "  from jax_ffi_ops.ops.x import (\n      x as x,\n  )\n"
-    exports.write_text(long + "\n")
-    self.scaffold("zap")
-    long += "  from jax_ffi_ops.ops.zap import zap as zap\n"
-    self.assertEqual(exports.read_text(), long + "\n")
-
-  def test_a_long_entry(self):
-    self.make_checkout()
-    name = "an_op_with_a_name"
-    self.scaffold(name)
-    lines = self.files()[EDITED[0]]
-    start = f"  from jax_ffi_ops.ops.{name} import "
-    self.assertIn(f"{start}(\n      {name} as {name},\n  )\n", lines)
 
   def test_what_is_committed_is_what_it_writes(self):
     self.scaffold("row_dot")
     committed = {
         f"row_dot/{path.name}": path.read_text("utf-8")
-        for path in _WRITTEN.iterdir()
+        for path in (_HERE / "row_dot").iterdir()
         if path.is_file()
     }
     build = "row_dot/BUILD.bazel"
     committed[build] = committed[build].replace('    tags = ["slow"],\n', "")
     self.assertEqual(self.files(), committed)
 
+  def test_here(self):
+    self.make_checkout()
+    before = self.files()
+    for name in ("my_op", "an_op"):
+      told = self.scaffold(name)
+    found = self.files()
+    native, tests = "xla_ffi_ops/ops/an_op/", "tests/ops/an_op/"
+    new = [
+        *(native + file for file in ("BUILD.bazel", "an_op.h", "an_op_ffi.cc")),
+        *(tests + file for file in ("BUILD.bazel", "an_op_test.py")),
+        "python/jax_ffi_ops/ops/an_op.py",
+    ]
+    self.assertContainsSubset(new, set(found) - set(before))
+    for path in (*new, _EXPORTS, _LISTS):
+      self.assertIn(path, told)
+      self.assertIn("SPDX-License-Identifier: Apache-2.0", found[path])
+    self.assertIn("./bazelw test //tests/ops/an_op:all", told)
+    self.assertIn(
+        "\n  from jax_ffi_ops.ops.an_op import an_op as an_op\n",
+        found[_EXPORTS],
+    )
+    for argument in ("cpu_only", "forward_only"):
+      self.assertIn(
+          f'{argument} = [\n        "an_op",\n        "my_op",\n    ],',
+          found[_LISTS],
+      )
+
   @parameterized.product(signature=_SIGNATURES, here=(False, True))
   def test_signatures(self, signature, here):
+    """That they build and pass their tests, .ci/new_op.py says of some."""
     if here:
       self.make_checkout()
     self.scaffold("my_op", signature)
@@ -125,17 +126,56 @@ class NewOpTest(WorkspaceCase):
       self.assertNotIn("${", text)
       if path.endswith(".py"):
         compile(text, path, "exec")
-      if path.endswith("/my_op.py") and "benchmark" not in path:
+      if path.endswith("/my_op.py"):
         self.assertIn(f'signature="{signature.replace(" ", "")}"', text)
 
-  def test_formatter(self):
-    tool = self.root / "tool"
-    tool.write_text("#!/bin/sh\ntr a-z A-Z\n")
-    tool.chmod(0o755)
-    formatter = files.Formatter(str(tool), "style", "config")
-    texts = {pathlib.PurePath(name): "text" for name in ("a.cc", "BUILD.bazel")}
-    found = files.formatted(texts, formatter)
-    self.assertEqual([*found.values()], ["TEXT", "text"])
+  @parameterized.parameters(
+      ("My_op", "'My_op' must be of a-z"),
+      ("1op", "'1op' must be of a-z"),
+      ("my-op", "'my-op' must be of a-z"),
+      ("../op", r"'\.\./op' must be of a-z"),
+      ("", "'' must be of a-z"),
+      ("my_op_", "'my_op_' must be of a-z, 0-9 and single _"),
+      ("lambda", "'lambda' is a keyword of Python"),
+      ("math", "'math' is a name that an op's files use"),
+      ("kit", "'kit' is a name that an op's files use"),
+  )
+  def test_bad_names(self, name, message):
+    self.check_refused(message, name)
+
+  @parameterized.parameters(
+      ("n->n", "'n->n' is not a signature"),
+      ("(n)->(k)", r"The result dimension 'k' of '\(n\)->\(k\)'"),
+      ("(n),(n)?->()", r"writes no operands to leave out, which '\?'"),
+      ("(n,*)->(n,*)", r"writes no trailing loops, which '\*' in '\(n,\*\)"),
+      ("(n)->(n,n)", r"the result \(n,n\), with a dimension twice"),
+      ("(ñ)->()", "the dimension 'ñ'"),
+      (f"({','.join(f'd{i}' for i in range(53))})->()", "more dimensions than"),
+  )
+  def test_bad_signatures(self, signature, message):
+    self.check_refused(message, "my_op", signature)
+
+  def test_there_is_something_of_that_name(self):
+    self.scaffold()
+    self.check_refused("BUILD.bazel is there already")
+
+  def test_a_link_to_nowhere_is_not_followed(self):
+    (self.root / "my_op").mkdir()
+    (self.root / "my_op/my_op.h").symlink_to("nowhere")
+    self.check_refused("my_op.h is there already")
+
+  def test_outside_of_the_workspace(self):
+    self.working = pathlib.Path(self.create_tempdir().full_path)
+    self.check_refused("is outside of the workspace")
+
+  def test_without_bazel(self):
+    with self.assertRaisesRegex(ValueError, "Run it by `bazel run`"):
+      new_op.run(["my_op", "--signature", "()->()"], {})
+
+  def test_a_build_file_without_the_lists(self):
+    self.make_checkout()
+    (self.root / _LISTS).write_text("")
+    self.check_refused("has no list 'cpu_only' to add 'my_op' to")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
-// The formula of row_dot, (n),(n)->(): for each result,
-// the function that computes one of its elements.
+// The formula of row_dot, (n),(n)->().
 #ifndef ROW_DOT_H_
 #define ROW_DOT_H_
 
@@ -9,20 +8,16 @@
 
 namespace row_dot_ffi {
 
-// The sizes of the core dimensions.
-struct Dims {
-  int64_t n;
-};
-
-// y = sum over n of x0[n] * x1[n]
+// Computes one core of each result. A dimension m has n_m elements.
 template <typename T>
-xla_ffi_ops::Accumulator<T> Y(const Dims& dims, const T* x0, const T* x1) {
+void Compute(int64_t n_n, const T* x0, const T* x1, T* y) {
   using Acc = xla_ffi_ops::Accumulator<T>;
-  Acc sum = 0;
-  for (int64_t n = 0; n < dims.n; ++n) {
-    sum += Acc{x0[n]} * Acc{x1[n]};
+  // y = sum over n of x0[n] * x1[n]
+  Acc y_sum = 0;
+  for (int64_t i_n = 0; i_n < n_n; ++i_n) {
+    y_sum += Acc{x0[i_n]} * Acc{x1[i_n]};
   }
-  return sum;
+  y[0] = y_sum;
 }
 
 }  // namespace row_dot_ffi

@@ -10,10 +10,9 @@ from jax_ffi_ops import kit
 
 def _reference(x0, x1):
   # Computed in a type that is wide enough, and rounded once.
-  dtype = x0.dtype
-  x0, x1 = (x.astype(kit.accumulator(dtype)) for x in (x0, x1))
-  y = jnp.einsum("n,n->", x0, x1, precision="highest")
-  return y.astype(dtype)
+  wide = [x.astype(kit.accumulator(x.dtype)) for x in [x0, x1]]
+  y = jnp.einsum("n,n->", *wide, precision="highest")
+  return y.astype(x0.dtype)
 
 
 _row_dot = kit.op(
@@ -38,6 +37,6 @@ def row_dot(x0: jax.Array, x1: jax.Array) -> jax.Array:
     x1: of shape [..., n].
 
   Returns:
-    y, of shape [...].
+    y: of shape [...].
   """
   return _row_dot(x0, x1)
