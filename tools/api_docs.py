@@ -29,7 +29,7 @@ _STARLARK = {
 }
 _TARGETS = {
     "": ("cuda", "cuda_architectures", "cuda_enabled"),
-    "xla_ffi_ops": ("ffi", "kernel", "cuda_kernel", "headers"),
+    "xla_ffi_ops": ("ffi", "kernel", "cuda_kernel", "cudart", "headers"),
     "python": ("wheel",),
     "python/jax_ffi_ops": ("jax_ffi_ops",),
     "python/jax_ffi_ops/kit": ("kit", "testing"),

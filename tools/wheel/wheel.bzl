@@ -11,7 +11,7 @@ def _name_in_wheel(ctx, file):
     path = file.short_path
     if path.startswith("../"):  # then the name of this repository
         path = path.split("/", 2)[2]
-    package = ctx.label.package + "/"
+    package = ctx.label.package + "/" if ctx.label.package else ""
     return path.removeprefix(package) if path.startswith(package) else None
 
 def _strip(ctx, name, file):
@@ -63,6 +63,7 @@ def _wheel_impl(ctx):
         },
         file_name = file_name,
         files = {name: file.path for name, file in files.items()},
+        label = str(ctx.label),
         license = ctx.file.license.path,
         readme = ctx.file.readme.path,
         tag = tag,
@@ -85,7 +86,8 @@ wheel = rule(
         "classifiers": attr.string_list(doc = "As PyPI has them."),
         "deps": attr.label_list(
             mandatory = True,
-            doc = "Libraries; what they have below the package of this target is in the wheel.",
+            doc = "Libraries; the wheel has their files below the package of this target, by the path " +
+                  "from there.",
         ),
         "distribution": attr.string(mandatory = True, doc = "What pip installs, such as my-ops."),
         "extras": attr.string_list_dict(doc = "What else each extra needs."),

@@ -79,6 +79,11 @@ def write(plan: dict[str, Any], path: str) -> None:
       by its name in the wheel.
     path: of the wheel.
   """
+  if not plan["files"]:
+    sys.exit(
+        f"{plan['label']} would be empty: none of the files of its deps is below"
+        " its package. Put the target into the folder where your imports begin."
+    )
   contents = {
       name: pathlib.Path(file).read_bytes()
       for name, file in sorted(plan["files"].items())

@@ -31,6 +31,7 @@ class WriteWheelTest(absltest.TestCase):
         "file_name": "my_ops-1.0",
         "files": {n: self.folder / n for n in ("a.py", "b.py")},
         "glibc": "2.34",
+        "label": "//my:wheel",
         "license": self.folder / "LICENSE",
         "license_expression": "MIT",
         "object_kb": 1000,
@@ -65,6 +66,11 @@ class WriteWheelTest(absltest.TestCase):
         "\n\na two\nwords [f](#g) [h](https://i.j)\n"
         "```python\nk[l](m)\n```\nn\n",
     )
+
+  def test_without_files(self):
+    with self.assertRaisesRegex(SystemExit, "//my:wheel would be empty: none"):
+      self.write(files={})
+    self.assertFalse((self.folder / "one.whl").exists())
 
   def test_budgets(self):
     files = {"lib.so": _OBJECT}
