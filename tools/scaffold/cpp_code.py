@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the C++ templates take of a formula.
+"""The parts of the C++ files that follow from a formula.
 
 A dimension m has the size n_m and the index i_m, since its own name may be a
 macro or a keyword.
@@ -10,29 +10,28 @@ from collections.abc import Iterator, Sequence
 from formula import Formula
 
 
-def values(formula: Formula) -> dict[str, str]:
-  """Returns what takes the placeholders."""
+def parts(formula: Formula) -> list[str]:
+  """Returns each, in a fixed order."""
   sizes = [f"n_{dim}" for dim in formula.dims]
   arrays = [f"const T* {x}" for x in formula.operands]
   arrays += [f"T* {y}" for y in formula.results]
-  buffers = [f"Buffer {x}" for x in formula.operands]
+  buffers = [
+      "kit::CpuContext device",
+      *(f"Buffer {x}" for x in formula.operands),
+  ]
   buffers += [f"Result {y}" for y in formula.results]
-  return dict(
-      checks=_text(_checks(formula)),
-      compute=_call("void Compute", [f"int64_t {n}" for n in sizes] + arrays)
-      + " {",
-      compute_row=_call(
+  return [
+      _call("void Compute", [f"int64_t {n}" for n in sizes] + arrays),
+      _text(_statements(formula)),
+      _call("kit::HandlerResult Forward", buffers),
+      _text(_checks(formula)),
+      _text(_sizes(formula)),
+      _text(_rows(formula), 2),
+      _call(
           "        Compute", sizes + [f"{x}_rows[row]" for x in formula.arrays]
       ),
-      decoded=_decoded(formula),
-      formula_in_cpp=_text(_statements(formula)),
-      handler=_call(
-          "kit::HandlerResult Forward", ["kit::CpuContext device", *buffers]
-      )
-      + " {",
-      rows=_text(_rows(formula), 2),
-      sizes=_text(_sizes(formula)),
-  )
+      _decoded(formula),
+  ]
 
 
 def _text(lines, depth=1):

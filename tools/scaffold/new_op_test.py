@@ -78,16 +78,22 @@ class NewOpTest(parameterized.TestCase):
       self.assertIn(path, told)
     self.assertIn("bazel test //some/where/my_op:all", told)
 
-  def test_what_is_committed_is_what_it_writes(self):
+  def test_row_dot_is_the_template(self):
     self.scaffold("row_dot")
-    committed = {
-        f"row_dot/{path.name}": path.read_text("utf-8")
-        for path in (_HERE / "row_dot").iterdir()
-        if path.is_file()
-    }
-    build = "row_dot/BUILD.bazel"
-    committed[build] = committed[build].replace('    tags = ["slow"],\n', "")
-    self.assertEqual(self.files(), committed)
+    for path, text in self.files().items():
+      template = (_HERE / path).read_text("utf-8")
+      self.assertEqual(text, template.replace('    tags = ["slow"],\n', ""))
+
+  @parameterized.parameters(False, True)
+  def test_nothing_of_row_dot_is_left(self, here):
+    if here:
+      self.make_checkout()
+    self.scaffold("my_op", "(m)->(m)")
+    for path, text in self.files().items():
+      if "my_op" in path:
+        self.assertNotRegex(
+            text, r"row_?dot|RowDot|ROW|\b[in]_n|x0|x1|_sum|,n\b|\bn,"
+        )
 
   def test_here(self):
     self.make_checkout()
@@ -111,10 +117,7 @@ class NewOpTest(parameterized.TestCase):
         found[_EXPORTS],
     )
     for argument in ("cpu_only", "forward_only"):
-      self.assertIn(
-          f'{argument} = [\n        "an_op",\n        "my_op",\n    ],',
-          found[_LISTS],
-      )
+      self.assertIn(f'    {argument} = ["an_op", "my_op", ],\n', found[_LISTS])
 
   @parameterized.product(signature=_SIGNATURES, here=(False, True))
   def test_signatures(self, signature, here):
@@ -123,7 +126,6 @@ class NewOpTest(parameterized.TestCase):
       self.make_checkout()
     self.scaffold("my_op", signature)
     for path, text in self.files().items():
-      self.assertNotIn("${", text)
       if path.endswith(".py"):
         compile(text, path, "exec")
       if path.endswith("/my_op.py"):
@@ -131,10 +133,7 @@ class NewOpTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ("My_op", "'My_op' must be of a-z"),
-      ("1op", "'1op' must be of a-z"),
-      ("my-op", "'my-op' must be of a-z"),
       ("../op", r"'\.\./op' must be of a-z"),
-      ("", "'' must be of a-z"),
       ("my_op_", "'my_op_' must be of a-z, 0-9 and single _"),
       ("lambda", "'lambda' is a keyword of Python"),
       ("math", "'math' is a name that an op's files use"),
@@ -157,12 +156,7 @@ class NewOpTest(parameterized.TestCase):
 
   def test_there_is_something_of_that_name(self):
     self.scaffold()
-    self.check_refused("BUILD.bazel is there already")
-
-  def test_a_link_to_nowhere_is_not_followed(self):
-    (self.root / "my_op").mkdir()
-    (self.root / "my_op/my_op.h").symlink_to("nowhere")
-    self.check_refused("my_op.h is there already")
+    self.check_refused("my_op/.* is there already")
 
   def test_outside_of_the_workspace(self):
     self.working = pathlib.Path(self.create_tempdir().full_path)
@@ -175,7 +169,7 @@ class NewOpTest(parameterized.TestCase):
   def test_a_build_file_without_the_lists(self):
     self.make_checkout()
     (self.root / _LISTS).write_text("")
-    self.check_refused("has no list 'cpu_only' to add 'my_op' to")
+    self.check_refused("no 'cpu_only = .' to add '\"my_op\", ' to")
 
 
 if __name__ == "__main__":
