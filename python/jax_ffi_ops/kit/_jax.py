@@ -6,14 +6,17 @@ Tried with jax 0.9.2, 0.10.2 and 0.12.0.1.
 
 from collections.abc import Callable, Sequence
 import ctypes
+import dataclasses
 from typing import Any
 
 import jax
 from jax._src import core
+from jax._src import custom_partitioning_sharding_rule as rules
 from jax._src import dispatch
 from jax._src import sharding_impls
 from jax._src.interpreters import mlir
 import jax.extend.core
+from jax.sharding import AxisType
 from jaxlib import xla_client
 from jaxlib.mlir import ir
 import numpy as np
@@ -87,54 +90,92 @@ def varying_axes(aval: jax.core.ShapedArray) -> frozenset[str]:
   return frozenset(aval.vma)
 
 
-def automatic_devices(ctx) -> Sequence[jax.Device] | None:
-  """Returns the devices that XLA is to partition a program over, or None.
+def automatic_mesh(ctx) -> jax.sharding.AbstractMesh | None:
+  """Returns the mesh that XLA is to partition a program over, or None.
 
-  None where a lowering is for one device, for the inside of a shard_map or
-  pmap, or for jax.export: its program would not find a Python callback again.
-  `ctx` is the context of a lowering rule.
+  Its manual axes are those of a shard_map around the call. None where XLA has
+  no axis: a lowering is for one device, or for the inside of a pmap or of a
+  shard_map over all axes. `ctx` is the context of a lowering rule.
   """
   axis_context = ctx.module_context.axis_context
-  if not isinstance(axis_context, sharding_impls.ShardingContext):
+  # That of jax.set_mesh or of a shard_map. The context of a nested one has only
+  # its own axes, with jax 0.9.2.
+  mesh = jax.sharding.get_abstract_mesh()
+  if isinstance(axis_context, sharding_impls.ShardingContext):
+    own = axis_context.abstract_mesh
+    if own is not None and not own.empty:
+      mesh = own  # of the operands
+    if mesh.size != axis_context.num_devices:
+      mesh = jax.sharding.AbstractMesh((axis_context.num_devices,), ("all",))
+  elif not isinstance(axis_context, sharding_impls.SPMDAxisContext):
     return None
-  if ctx.module_context.lowering_parameters.for_export:
+  manual, automatic = AxisType.Manual, AxisType.Auto
+  kinds = [x if x == manual else automatic for x in mesh.axis_types]
+  if all(x == manual or n == 1 for x, n in zip(kinds, mesh.axis_sizes)):
     return None
-  devices = axis_context.device_assignment
-  return devices if devices is not None and len(devices) > 1 else None
-
-
-def automatic_mesh(ctx, devices: Sequence[jax.Device]) -> jax.sharding.Mesh:
-  """Returns a mesh to read XLA's shardings with.
-
-  Its axes are the prime factors of the mesh's: XLA may split an array over a
-  part of an axis, say a reshaped one, and the user's names cannot say so.
-  """
-  # Without operands on a mesh it is that of jax.set_mesh.
-  abstract = ctx.module_context.axis_context.abstract_mesh
-  if abstract is None or abstract.empty:
-    abstract = jax.sharding.get_abstract_mesh()
-  sizes = (len(devices),) if abstract.empty else abstract.axis_sizes
-  factors = [factor for size in sizes for factor in _prime_factors(size)]
-  return jax.sharding.Mesh(
-      np.array(devices).reshape(factors),
-      tuple(f"factor{i}" for i in range(len(factors))),
+  return jax.sharding.AbstractMesh(
+      mesh.axis_sizes, mesh.axis_names, tuple(kinds)
   )
 
 
-def _prime_factors(size):
-  factors = []
-  factor = 2
-  while size > 1:
-    if size % factor:
-      factor += 1
-    else:
-      factors.append(factor)
-      size //= factor
-  return factors
+def calls_back(ctx) -> bool:
+  """Returns whether XLA can ask in a callback how to split a lowering.
+
+  A program of jax.export would not find the callback again, and
+  custom_partitioning refuses one that is lowered without devices.
+  """
+  if ctx.module_context.lowering_parameters.for_export:
+    return False
+  axis_context = ctx.module_context.axis_context
+  return getattr(axis_context, "device_assignment", ()) is not None
+
+
+def with_devices(ctx):
+  """Returns the context of a lowering rule with devices in its mesh.
+
+  custom_partitioning's rule counts them, which fails where a shard_map has
+  the mesh of types. It looks at none.
+  """
+  axis_context = ctx.module_context.axis_context
+  mesh = getattr(axis_context, "mesh", None)
+  if not isinstance(mesh, jax.sharding.AbstractMesh):
+    return ctx
+  devices = np.full(mesh.axis_sizes, jax.devices()[0])
+  mesh = jax.sharding.Mesh(devices, mesh.axis_names)
+  axis_context = dataclasses.replace(axis_context, mesh=mesh)
+  module_context = ctx.module_context.replace(axis_context=axis_context)
+  return ctx.replace(module_context=module_context)
+
+
+def device_numbers(array: jax.ShapeDtypeStruct) -> np.ndarray | None:
+  """Returns XLA's number of the device that has each element of an array.
+
+  None unless each has one.
+  """
+  hlo = array.sharding._to_xla_hlo_sharding(array.ndim)
+  if tuple(hlo.tile_assignment_dimensions()) != array.shape:
+    return None
+  return np.array(hlo.tile_assignment_devices()).reshape(array.shape)
+
+
+def sharding_rule(
+    rule: str, operands: Sequence[Any], results: Sequence[Any]
+) -> ir.Attribute:
+  """Returns a rule of custom_partitioning as an attribute of other calls."""
+
+  def types(avals):
+    return [
+        ir.RankedTensorType.get(x.shape, mlir.dtype_to_ir_type(x.dtype))
+        for x in avals
+    ]
+
+  return rules.sdy_sharding_rule_to_mlir(
+      rules.str_to_sdy_sharding_rule(rule), types(operands), types(results)
+  )
 
 
 def spec_on_mesh(
-    sharding: jax.sharding.Sharding, mesh: jax.sharding.Mesh
+    sharding: jax.sharding.Sharding, mesh: jax.sharding.AbstractMesh
 ) -> jax.sharding.PartitionSpec:
   """Returns how XLA splits an array, as the partitioner tells it."""
   try:

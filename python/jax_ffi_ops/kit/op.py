@@ -7,6 +7,7 @@ import threading
 import types
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from jax_ffi_ops.kit.declare import attributes as attribute_types
@@ -191,6 +192,9 @@ def op(
     if key in _declared and not _runs_again(_declared[key][1], module.f_code):
       raise ValueError(f"There is an op {key!r} already.")
     _declared[key] = made, module.f_code
+  # For the exported programs, say of another process, that let XLA split calls.
+  for target in made.targets:
+    jax.ffi.register_ffi_target_as_batch_partitionable(target)
   return made
 
 

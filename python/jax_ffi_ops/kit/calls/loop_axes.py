@@ -45,6 +45,15 @@ class LoopAxes:
     """Returns the loop dimensions that a result is a sum over."""
     return [d for d in range(self.rank) if d not in self.results[result]]
 
+  @property
+  def batch_rank(self) -> int:
+    """The number of loop dimensions that all arrays begin with, in full."""
+    rank = 0
+    arrays = (*self.operands, *self.results)
+    while all(axes[rank : rank + 1] == (rank,) for axes in arrays):
+      rank += 1
+    return rank
+
   def split(
       self, mesh: Any, shapes: Sequence[Shape], specs: Sequence[PartitionSpec]
   ) -> Split:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From primitives to custom calls: where an op is traced decides how.
 
-On one device, inside a shard_map or pmap, and for jax.export: a plain call.
-Where XLA splits the program: a call with a rule for that. On explicit mesh
-axes: a shard_map over them. On a platform without a handler: the reference.
+On one device, inside a pmap or a shard_map over all axes: a plain call. Where
+XLA splits the program: a call with a rule for that. On explicit mesh axes: a
+shard_map over them. On a platform without a handler: the reference.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -18,6 +18,7 @@ from jax_ffi_ops.kit.calls import loops
 from jax_ffi_ops.kit.calls.base import Broadcast
 from jax_ffi_ops.kit.dtypes import keeping_64_bits
 from jax_ffi_ops.kit.load.library import Library
+from jax_ffi_ops.kit.primitives import partitioning
 from jax_ffi_ops.kit.primitives import sharding
 
 
@@ -49,20 +50,25 @@ def register(
     if sharding.explicit_mesh(ctx.avals_in) is not None:
       function = sharding.over_explicit_axes(bind, call, ctx.avals_in)
       return _lower(ctx, function, operands)
-    devices = _jax.automatic_devices(ctx)
-    if devices is not None:
-      mesh = _jax.automatic_mesh(ctx, devices)
-      function = sharding.partitioned(bind, call, ctx.avals_in, mesh)
-      return _lower(ctx, function, operands)
+    mesh = _jax.automatic_mesh(ctx)
+    if mesh is not None and _jax.calls_back(ctx):
+      function = partitioning.partitioned(bind, call, ctx.avals_in, mesh)
+      return _lower(_jax.with_devices(ctx), function, operands)
     # Here, and not before: only what one device has is copied.
     broadcast = call.broadcast(ctx.avals_in)
     if broadcast is not None:
       return _lower(ctx, _with_all_loops(primitive, broadcast), operands)
     library.ensure_registered(call.target)
     received = call.received(platform, ctx.avals_in)
-    rule = jax.ffi.ffi_lowering(received.target)
+    results = list(received.results.values())
+    attributes = None
+    if mesh is not None:
+      attributes = partitioning.batch_attributes(
+          call.loop_axes(ctx.avals_in), ctx.avals_in, results
+      )
+    rule = jax.ffi.ffi_lowering(received.target, extra_attributes=attributes)
     count = len(ctx.avals_out)
-    ctx = ctx.replace(avals_out=list(received.results.values()))
+    ctx = ctx.replace(avals_out=results)
     return rule(ctx, *operands, **received.attributes)[:count]
 
   mlir.register_lowering(primitive, _in_given_dtypes(by_reference))

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls over several devices: split by XLA, or by explicit mesh axes."""
+"""Calls over several devices: on shards, and over explicit mesh axes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-from jax.experimental.custom_partitioning import custom_partitioning
-from jax.experimental.xla_metadata import set_xla_metadata
+import jax.numpy as jnp
 from jax.sharding import AxisType
 from jax.sharding import NamedSharding
 
@@ -42,70 +41,18 @@ def on_shards(function: _Function, axes: LoopAxes, split) -> _Function:
     # Else the reference's derivatives would be sums over devices already.
     for index, output in enumerate(function(*vary_alike(shards))):
       names = [n for d in axes.summed(index) for n in split.get(d, ())]
-      outputs.append(jax.lax.psum(output, tuple(names)) if names else output)
+      outputs.append(_psum(output, tuple(names)) if names else output)
     return tuple(outputs)
 
   return on_each_device
 
 
-def partitioned(
-    bind: _Function,
-    call: Call,
-    avals: Sequence[Any],
-    mesh: jax.sharding.Mesh,
-) -> _Function:
-  """Returns a call with the rule by which XLA may split it over `mesh`."""
-  loop_axes = call.loop_axes(avals)
-  x64 = jax.config.jax_enable_x64
-
-  def on_one_device(*shards):
-    # XLA calls back in a thread of its own, without jax.enable_x64, or, with
-    # jax 0.12, in this one, where the axes of jax.set_mesh would be explicit.
-    no_mesh = jax.sharding.AbstractMesh((), ())
-    with jax.enable_x64(x64), jax.sharding.use_abstract_mesh(no_mesh):
-      return bind(*shards)
-
-  def partition(_, operands, results):
-    arrays = (*operands, *results)
-    specs = [_jax.spec_on_mesh(x.sharding, mesh) for x in arrays]
-    split = loop_axes.split(mesh, [x.shape for x in arrays], specs)
-    return (
-        mesh,
-        on_shards(on_one_device, loop_axes, split),
-        tuple(NamedSharding(mesh, spec(a, split)) for a in loop_axes.results),
-        tuple(NamedSharding(mesh, spec(a, split)) for a in loop_axes.operands),
-    )
-
-  function = custom_partitioning(lambda *operands: tuple(bind(*operands)))
-  function.def_partition(
-      partition=partition,
-      sharding_rule=_rule(loop_axes),
-      decode_shardings=False,  # It is done with a better mesh above.
-  )
-
-  def run(*operands):
-    # The target and the attributes are in a Python closure: without this,
-    # programs that differ in them look the same to the compilation cache.
-    with set_xla_metadata(ffi_target=call.target, ffi_attributes=repr(call)):
-      return function(*operands)
-
-  return run
-
-
-def _rule(loop_axes):
-  """Returns the rule for Shardy: one factor per leading dimension."""
-  count = 0
-
-  def factors(axes):
-    nonlocal count
-    names = []
-    for d in axes:
-      count += d is None
-      names.append(f"u{count}" if d is None else f"b{d}")
-    return " ".join(names)
-
-  operands = ", ".join(map(factors, loop_axes.operands))
-  return f"{operands} -> {', '.join(map(factors, loop_axes.results))}"
+def _psum(x, names):
+  kinds = jax.sharding.get_abstract_mesh().axis_types
+  if x.dtype.itemsize < 4 and any(kind != AxisType.Manual for kind in kinds):
+    # XLA:CPU aborts the process for one of 16 bits beside automatic axes.
+    return jax.lax.psum(x.astype(jnp.float32), names).astype(x.dtype)
+  return jax.lax.psum(x, names)
 
 
 def explicit_mesh(avals: Sequence[Any]) -> Any | None:

@@ -48,6 +48,7 @@ from jax_ffi_ops.kit.testing.second_order import (
     SecondOrderTest as SecondOrderTest,
 )
 from jax_ffi_ops.kit.testing.shard_maps import ShardMapTest as ShardMapTest
+from jax_ffi_ops.kit.testing.some_axes import SomeAxesTest as SomeAxesTest
 from jax_ffi_ops.kit.testing.values import ValuesTest as ValuesTest
 
 devices.force()
@@ -68,6 +69,7 @@ class ConformanceTest(
 
 class OpTest(
     ConformanceTest,
+    SomeAxesTest,
     DTypesTest,
     HandlerTest,
     DeterminismTest,
