@@ -8,6 +8,7 @@ import os
 import struct
 
 SYMBOLS = 11  # SHT_DYNSYM
+FUNCTION = 2  # STT_FUNC
 _DYNAMIC = 6  # SHT_DYNAMIC
 _NEEDED = 1  # DT_NEEDED
 # Code and data, most of an object: SHT_PROGBITS and SHT_NOBITS.
@@ -58,3 +59,13 @@ def libraries(found: dict[int, tuple[bytes, bytes, int]]) -> Iterator[str]:
   for tag, value in struct.iter_unpack("<QQ", content):
     if tag == _NEEDED:
       yield name(strings, value)
+
+
+def exported(
+    found: dict[int, tuple[bytes, bytes, int]],
+) -> Iterator[tuple[str, int]]:
+  """Yields name and type of each symbol that others can use, by its sections."""
+  content, strings, _ = found[SYMBOLS]
+  for offset, info, _, section, _, _ in struct.iter_unpack("<IBBHQQ", content):
+    if section and info >> 4:  # Defined, and not STB_LOCAL.
+      yield name(strings, offset), info & 15

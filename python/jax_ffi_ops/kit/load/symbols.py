@@ -72,7 +72,7 @@ def function(library: ctypes.CDLL, symbol: str) -> Any:
 
 
 def exported(path: str, library: ctypes.CDLL) -> list[str]:
-  """Returns the C symbols that a shared object defines for others.
+  """Returns the C functions that a shared object has for others.
 
   There are none if the file does not tell: since the object was loaded it may
   have been replaced, and loading takes no headers of sections.
@@ -80,18 +80,11 @@ def exported(path: str, library: ctypes.CDLL) -> list[str]:
   try:
     with elf_sections.mapped(path) as data:
       sections = elf_sections.sections(data)
-    content, strings, _ = sections[elf_sections.SYMBOLS]
     names = {
-        elf_sections.name(strings, offset)
-        for offset, _, _, section, _, _ in struct.iter_unpack(
-            "<IBBHQQ", content
-        )
-        if section
+        name
+        for name, kind in elf_sections.exported(sections)
+        if kind == elf_sections.FUNCTION and not name.startswith("_Z")
     }
   except (OSError, LookupError, ValueError, struct.error):
     return []
-  return sorted(
-      name
-      for name in names
-      if not name.startswith("_Z") and function(library, name) is not None
-  )
+  return sorted(name for name in names if function(library, name) is not None)
