@@ -3,6 +3,7 @@
 
 import contextlib
 import itertools
+import math
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -185,6 +186,27 @@ class KitShardingTest(parameterized.TestCase):
         strict=True,
     ):
       np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+  def test_exported_with_uneven_shards(self):
+    """XLA pads them: the handler gets rows that nobody asked for."""
+    mesh = devices.mesh(a=4)
+    whole = NamedSharding(mesh, P())
+
+    def function(x):  # jax 0.9.2 can neither take nor return uneven shards.
+      split = jax.lax.with_sharding_constraint(
+          x * 1, NamedSharding(mesh, P("a"))
+      )
+      return jax.lax.with_sharding_constraint(rms_norm(split), whole)
+
+    x = jax.device_put(self.x[:6], whole)
+    program = Program(_export(function, x).call, x)
+    (rows,) = {
+        x.elements // math.prod(self.x.shape[1:])
+        for x in program.instructions.values()
+        if x.opcode == "custom-call"
+    }
+    self.assertEqual(rows, 2)
+    np.testing.assert_allclose(program(x), rms_norm(self.x[:6]), rtol=1e-6)
 
   def test_exported_for_one_device(self):
     """No attribute more than the handler needs."""
