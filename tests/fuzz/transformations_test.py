@@ -18,6 +18,7 @@ import numpy as np
 import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.declare.value import Value
 from jax_ffi_ops.kit.primitives import sharding
 from jax_ffi_ops.kit.testing import checks
 
@@ -42,8 +43,7 @@ def _case(rng, name):
   """Returns an op with some operands, of any sizes and dtypes."""
   function = getattr(jax_ffi_ops, name)
   (op,) = (op.declaration for op in kit.ops_of(function))
-  dims = dict.fromkeys(d for core in op.signature.operands for d in core)
-  sizes = {d: int(rng.integers(1, 10)) for d in dims}
+  sizes = {d: int(rng.integers(1, 10)) for d in op.signature.names}
   main = _dtype(rng, op.dtypes[0])
   slots = []
   for i, operand in enumerate(op.operands):
@@ -51,7 +51,7 @@ def _case(rng, name):
       slots.append(None)
       continue
     own = _dtype(rng, op.dtypes[i]) if operand in op.weights else main
-    core = tuple(sizes[d] for d in op.signature.operands[i])
+    core = op.core(operand, sizes, Value({}))
     slots.append(testing.Operand(core, own))
   attributes = {
       attribute: rng.uniform(0.1, 1)

@@ -4,6 +4,7 @@
 import copy
 import pathlib
 import pickle
+import re
 import sys
 import threading
 import types
@@ -58,12 +59,16 @@ class KitDeclarationTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ("(n-1)->()", "n-1"),
-      ("(2)->()", "2"),
+      ("(0n)->()", "0n"),
+      ("(-1)->()", "-1"),
+      ("(2n+1)->()", "2n+1"),
+      ("(n2.5)->()", "n2.5"),
       ("(n,)->(n)", ""),
       ("(n)->(a.b)", "a.b"),
   )
   def test_dimension_that_is_no_name(self, signature, dimension):
-    with self.assertRaisesRegex(ValueError, f"The dimension '{dimension}' in"):
+    message = re.escape(f"The dimension '{dimension}' in")
+    with self.assertRaisesRegex(ValueError, message):
       _declare("test_op", signature)
 
   @parameterized.parameters(
@@ -209,6 +214,32 @@ class KitDeclarationTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "test_op: k must be at least 0"):
       op(_X, k=-1)
     self.assertEqual(jax.eval_shape(lambda: op(_X, k=3)).shape, (2, 3))
+
+  def test_sizes_that_were_tried(self):
+    with self.assertRaises(TypeError) as caught:
+      _declare("test_op", "(d),(h)->(d)", reference=lambda x, w: x * w)
+    note = caught.exception.__notes__[-1]
+    self.assertIn("test_op, (d),(h)->(d), with d = 8, h = 16.", note)
+    self.assertIn("'(2h),(h)->(2h)'", note)
+
+  @parameterized.parameters(
+      (
+          "(n)->(m)",
+          {"m": lambda n: n, "k": lambda n: n},
+          r"`sizes` has \['k'\], but .*\['m'\]",
+      ),
+      ("(n)->(n)", {"n": lambda n: n}, r"`sizes` has \['n'\], but .*\[\]"),
+      ("(n)->(m)", {"m": lambda k: k}, r"sizes\['m'\] has .* named \['k'\]"),
+      ("(n)->(m)", {"m": lambda n: n / 2}, "'m' must be an integer of .* 4.0"),
+      ("(n)->(m)", {"m": lambda n: n - 9}, "at least 0, but `sizes` gives -1"),
+  )
+  def test_sizes_that_are_none(self, signature, sizes, message):
+    with self.assertRaisesRegex(ValueError, message):
+      _declare("test_op", signature, sizes=sizes, reference=lambda x: x)
+
+  def test_transpose_that_takes_all_operands(self):
+    with self.assertRaisesRegex(ValueError, "but it takes all of them"):
+      _declare("test_op", reference=lambda x: x, transpose=lambda x, dy: dy)
 
   def test_dimension_with_a_minimum(self):
     op = _declare(

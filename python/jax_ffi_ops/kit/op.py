@@ -34,6 +34,7 @@ def op(
     residuals: int | Sequence[str] = (),
     outputs: Sequence[str] | None = None,
     attributes: Mapping[str, Any] | None = None,
+    sizes: Mapping[str, Callable[..., int]] | None = None,
     reference: Callable[..., Any] | None = None,
     dtypes: _DTypes | None = None,
     parameters: Collection[str] = (),
@@ -63,8 +64,9 @@ def op(
       Any dimensions may lead these: all operands have the same ones, or none.
       "?": calls may leave the operand out, or pass None. "(n,*)": loop
       dimensions may also trail; calls take an `axis`, that of the last core
-      dimension. A result dimension that no operand has is the attribute of that
-      name, of type np.int64, which is then at least 0.
+      dimension. A number is a dimension of that size, "(2h)" one of twice the
+      size of h. A result dimension that no operand has is the attribute of that
+      name, of type np.int64, which is then at least 0, or is in `sizes`.
     results: function of the operands (anything with shape and dtype, without
       loop dimensions) that returns the dtypes of all results; by default those
       of the reference, or without one that of the first operand.
@@ -74,6 +76,9 @@ def op(
     outputs: the names of the results that callers see; by default y, or y0, y1
       and so on; result, if an operand has such a name.
     attributes: name to type: a NumPy scalar type, or an Attribute.
+    sizes: the sizes of result dimensions as functions, whose parameters are
+      named like dimensions of operands and attributes:
+      {"m": lambda n, k: n - k + 1}.
     reference: the definition in plain jax.numpy: it returns all results. It is
       what other platforms run, and the source of all derivatives that have no
       handler and no rule.
@@ -89,7 +94,8 @@ def op(
     jvp: the tangents of the results, in terms of operands, results and
       tangents. Without a backward handler, only what it takes is kept.
     transpose: of an op that is linear in its operands: their cotangents, in
-      terms of cotangents. Nothing is kept.
+      terms of cotangents. Nothing is kept. If it takes operands too, the op is
+      linear in the others, and it returns the cotangents of these alone.
     backward: the cotangents of the floating-point operands, in any dtype, in
       terms of operands, residuals and cotangents. Only what it takes is kept,
       and passed to the backward handler. It runs where there is no such
@@ -135,12 +141,14 @@ def op(
           " knows others."
       )
   dimensions = [n for n, a in schema.items() if a.is_dimension]
-  parsed = Signature.parse(signature, dimensions)
-  own = {d for core in parsed.results for d in core}.intersection(dimensions)
+  sizes = dict(sizes or {})
+  parsed = Signature.parse(signature, [*dimensions, *sizes])
+  own = parsed.result_names.difference(sizes).intersection(dimensions)
   schema |= {n: schema[n].as_dimension() for n in own}
   slots = _operand_names(name, parsed, operands, reference)
   visible, kept = _result_names(name, parsed, outputs, residuals, slots)
   checking.check_names(name, slots, visible, kept, schema)
+  checking.check_sizes(name, parsed, sizes)
   by_name = dtypes if isinstance(dtypes, Mapping) else {}
   same = {n: x for n, x in by_name.items() if isinstance(x, str)}
   weights = dict(weights or {})
@@ -169,12 +177,20 @@ def op(
       outputs=visible,
       residuals=kept,
       attributes=schema,
+      sizes={
+          n: AuthorFunction.of(
+              name, f"sizes[{n!r}]", function, [*parsed.names, *schema]
+          )
+          for n, function in sizes.items()
+      },
       results=results,
       reference=AuthorFunction(reference, slots) if reference else None,
       jvp=AuthorFunction.of(
           name, "jvp", jvp, [*known, *(n + "_dot" for n in slots)]
       ),
-      transpose=AuthorFunction.of(name, "transpose", transpose, cotangents),
+      transpose=AuthorFunction.of(
+          name, "transpose", transpose, [*slots, *cotangents]
+      ),
       backward=AuthorFunction.of(
           name, "backward", backward, [*slots, *kept, *cotangents]
       ),

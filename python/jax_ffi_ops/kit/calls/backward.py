@@ -43,6 +43,8 @@ class BackwardCall(HandlerCall):
     outputs: the results that have a cotangent.
     dropped: the operands that are not kept.
     sizes: the core dimensions that only dropped operands have.
+    transposed: whether it returns the cotangents alone of the operands in which
+      the op is linear, by `transpose=`.
   """
 
   forward: ForwardCall
@@ -50,22 +52,31 @@ class BackwardCall(HandlerCall):
   outputs: tuple[str, ...]
   dropped: tuple[Dropped, ...] = ()
   sizes: tuple[tuple[str, int], ...] = ()
+  transposed: bool = False
 
   def __repr__(self):
     own = [f"{x.name}:{x.dtype}" for x in self.dropped]
-    cotangents = self.names[len(self.op.kept) :]
-    return (
-        f"({', '.join([*self.forward.description, *cotangents, *own])},"
-        f" batch_rank={self.batch_rank})"
-    )
+    own += [f"batch_rank={self.batch_rank}"] + ["transposed"] * self.transposed
+    cotangents = self.names[len(self.kept) :]
+    return f"({', '.join([*self.forward.description, *cotangents, *own])})"
 
   @property
   def op(self) -> Declaration:
     return self.forward.op
 
   @property
+  def kept(self) -> tuple[str, ...]:
+    """The operands and results of the op that the call has."""
+    return self.op.kept_for_transpose if self.transposed else self.op.kept
+
+  @property
   def names(self) -> tuple[str, ...]:
-    return (*self.op.kept, *("d" + name for name in self.outputs))
+    return (*self.kept, *("d" + name for name in self.outputs))
+
+  @property
+  def returned(self) -> tuple[str, ...]:
+    """The operands whose cotangents it returns, if they have any."""
+    return self.op.linear if self.transposed else self.op.operands
 
   @property
   def target(self) -> str:
@@ -98,7 +109,7 @@ class BackwardCall(HandlerCall):
         for name, x, parts in zip(self.names, arrays, dims.arrays)
     }
     gradients = {}
-    for name in op.operands:
+    for name in self.returned:
       _, starred = op.axes[name]
       full = dims.full(self.forward.core(name, dims.sizes), starred)
       if name in dropped:
@@ -117,6 +128,8 @@ class BackwardCall(HandlerCall):
 
   def declined(self, platform: str, arrays: Sequence[Any]) -> str | None:
     """As for the forward call: they decide alike."""
+    if self.transposed:
+      return "`transpose=` computes it"
     dtypes = {x.name: x.dtype for x in self.dropped}
     dtypes |= {name: x.dtype for name, x in self.named(arrays).items()}
     dims = self.dimensions(arrays)

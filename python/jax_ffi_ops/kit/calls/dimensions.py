@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from typing import NamedTuple
 
+from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.declare.signature import Core
 from jax_ffi_ops.kit.declare.signature import Signature
 
@@ -40,7 +41,7 @@ class Dimensions:
     arrays: the shapes of its arrays.
     leading: the leading loop dimensions, in full.
     trailing: the trailing loop dimensions, in full.
-    sizes: of the core dimensions.
+    sizes: of the names of core dimensions.
   """
 
   arrays: list[Parts]
@@ -67,7 +68,7 @@ class Dimensions:
         end -= trailing_rank
       start = end - len(core)
       arrays.append(Parts(shape[:start], shape[start:end], shape[end:]))
-      sizes.update(zip(core, shape[start:end]))
+      sizes |= core_sizes.solve(core, shape[start:end])
     return cls._of_parts(arrays, sizes)
 
   @classmethod
@@ -168,9 +169,20 @@ def check(
     )
     start = len(shape) - behind - len(dims)
     for dim, size in zip(dims, shape[start:]):
-      first, expected = sizes.setdefault(dim, (name, size))
+      factor, base = core_sizes.split(dim)
+      if not base:
+        require(size == factor, f"have size {factor} along a core axis")
+        continue
       require(
-          size == expected, f"have size {expected} along {dim!r} as {first}"
+          factor == 1 or size % factor == 0,
+          f"have a multiple of {factor} as size along {dim!r}",
+      )
+      first, own = sizes.setdefault(base, (name, size // factor))
+      like = (
+          f"as {first}" if factor == 1 else f"since {base} is {own} in {first}"
+      )
+      require(
+          size == factor * own, f"have size {factor * own} along {dim!r} {like}"
       )
     if not has_loops:
       continue

@@ -88,11 +88,7 @@ class ForwardCall(base.HandlerCall):
 
   def core(self, name: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
     """Returns the core shape of what is named so."""
-    values = self.attributes.value
-    return tuple(
-        sizes[d] if d in sizes else int(values[d].value)
-        for d in self.op.axes[name][0]
-    )
+    return self.op.core(name, sizes, self.attributes)
 
   def results(self, arrays: Sequence[Any]) -> dict[str, ArrayType]:
     op = self.op

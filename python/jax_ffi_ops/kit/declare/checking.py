@@ -16,6 +16,7 @@ from jax_ffi_ops.kit import dtypes
 from jax_ffi_ops.kit.declare import author_functions
 from jax_ffi_ops.kit.declare.attributes import Attribute
 from jax_ffi_ops.kit.declare.declaration import Declaration
+from jax_ffi_ops.kit.declare.signature import Signature
 from jax_ffi_ops.kit.declare.value import Value
 
 # The kit adds these to the attributes of a handler or of an author's function.
@@ -57,14 +58,30 @@ def check_names(
     )
 
 
+def check_sizes(
+    op: str, signature: Signature, sizes: Mapping[str, Any]
+) -> None:
+  """Raises ValueError if `sizes` has others than dimensions of results."""
+  others = sorted(sizes.keys() - signature.result_names)
+  if others:
+    raise ValueError(
+        f"{op}: `sizes` has {others}, but the dimensions that results alone"
+        f" have in {signature} are {sorted(signature.result_names)}."
+    )
+
+
 def check(op: Declaration) -> None:
   """Raises ValueError or TypeError if a declaration contradicts itself."""
-  if op.transpose is not None and (
-      op.jvp or op.backward or op.residuals or op.backward_platforms
-  ):
+  others = op.jvp or op.backward or op.residuals or op.backward_platforms
+  if op.transpose and op.is_linear and others:
     raise ValueError(
-        f"{op.name}: with `transpose=`, there are no residuals, no other rule,"
-        " and no backward handler."
+        f"{op.name}: with `transpose=` of all operands, there are no residuals,"
+        " no other rule, and no backward handler."
+    )
+  if op.transpose and not op.linear:
+    raise ValueError(
+        f"{op.name}: the op is linear in the operands that `transpose=` does"
+        " not take, but it takes all of them."
     )
   attributes = tuple(op.attributes)
   for kind in ("reference", "jvp", "transpose", "backward"):
@@ -95,9 +112,8 @@ class _Check:
     )
     self._values = self._attributes.plain
     self._dtypes = dict(zip(op.operands, map(_example_dtype, op.dtypes)))
-    dims = dict.fromkeys(d for core in op.signature.operands for d in core)
     # Powers of two suit many ops, and different ones tell dimensions apart.
-    self._sizes = {d: 8 << i for i, d in enumerate(dims)}
+    self._sizes = {name: 8 << i for i, name in enumerate(op.signature.names)}
 
   def run(self) -> None:
     op = self._op
@@ -107,7 +123,16 @@ class _Check:
     # Without it there are no dtypes of 64 bits.
     wide = any(dtype.itemsize > 4 for dtype in self._dtypes.values())
     with jax.enable_x64(wide or jax.config.jax_enable_x64):
-      self._run()
+      try:
+        self._run()
+      except (TypeError, ValueError) as error:
+        sizes = ", ".join(f"{name} = {x}" for name, x in self._sizes.items())
+        error.add_note(
+            f"kit.op checks the declaration of {op.name}, {op.signature}, with"
+            f" {sizes or 'scalars'}. Sizes that depend on each other can be"
+            " declared: '(2h),(h)->(2h)'."
+        )
+        raise
 
   def _run(self):
     op = self._op
@@ -125,7 +150,7 @@ class _Check:
       got = op.reference_results(operands, self._attributes)
       got = [(x.shape, x.dtype) for x in got]
       self._compare("the reference", got, results.values(), avals)
-    moving = [x for x in avals.values() if op.is_differentiable(x.dtype)]
+    moving = [n for n, x in avals.items() if op.is_differentiable(x.dtype)]
     visible = {
         name: results[name]
         for name in op.outputs
@@ -135,17 +160,16 @@ class _Check:
     if op.jvp is not None:
       tangents = {name + "_dot": x for name, x in avals.items()}
       self._check("`jvp`", op.jvp, kept | tangents, visible.values())
-    for what, rule in (("transpose", op.transpose), ("backward", op.backward)):
+    cotangents = {"d" + name: x for name, x in visible.items()}
+    linear = [x for x in moving if x in op.linear]
+    for what, returned in (("transpose", linear), ("backward", moving)):
+      rule = getattr(op, what)
       if rule is not None:
-        cotangents = {"d" + name: x for name, x in visible.items()}
-        self._check(f"`{what}`", rule, kept | cotangents, moving)
+        expected = [avals[name] for name in returned]
+        self._check(f"`{what}`", rule, kept | cotangents, expected)
 
   def _core(self, name):
-    core, _ = self._op.axes[name]
-    return tuple(
-        self._sizes[d] if d in self._sizes else int(self._values[d])
-        for d in core
-    )
+    return self._op.core(name, self._sizes, self._attributes)
 
   def _check(self, what, rule, arrays, expected: Iterable[Any]):
     """Checks a rule, which may return any floating-point dtype."""

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from jax_ffi_ops.kit import dtypes as dtype_rules
+from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.declare.attributes import Attribute
 from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
 from jax_ffi_ops.kit.declare.signature import Core
@@ -42,6 +43,7 @@ class Declaration:
   outputs: tuple[str, ...]
   residuals: tuple[str, ...]
   attributes: Mapping[str, Attribute]
+  sizes: Mapping[str, AuthorFunction]
   results: Callable[..., Sequence[Any]] | None
   reference: AuthorFunction | None
   jvp: AuthorFunction | None
@@ -98,10 +100,45 @@ class Declaration:
       axes |= {name: own, "d" + name: own}
     return axes
 
+  def core(
+      self, name: str, sizes: Mapping[str, int], attributes: Value
+  ) -> tuple[int, ...]:
+    """Returns the core shape of what is named so.
+
+    Args:
+      name: of an operand, a result, a tangent or a cotangent.
+      sizes: of the names of core dimensions, of operands at least.
+      attributes: all of them.
+
+    Raises:
+      ValueError: `sizes=` gives no size.
+    """
+    dims = self.axes[name][0]
+    known = {**attributes.plain, **sizes}
+    for dim in core_sizes.names([dims]):
+      if dim in self.sizes and dim not in sizes:
+        known[dim] = self._computed(dim, known)
+    return tuple(core_sizes.size(dim, known) for dim in dims)
+
+  def _computed(self, name, known):
+    """Returns the size that `sizes=` gives for a name."""
+    function = self.sizes[name]
+    values = {n: known[n] for n in function.names}
+    size = function.function(*values.values())
+    dims = [x for n, x in values.items() if n in self.signature.names]
+    if not all(isinstance(x, int) for x in dims):
+      return size  # Symbolic, as these are.
+    if isinstance(size, int) and size >= 0:
+      return size
+    raise ValueError(
+        f"{self.name}: the size of {name!r} must be an integer of at least 0,"
+        f" but `sizes` gives {size!r} for {values}."
+    )
+
   @functools.cached_property
   def kept(self) -> tuple[str, ...]:
     """What the backward pass has: operands, then results."""
-    if self.transpose is not None:
+    if self.is_linear:
       return ()
     rule = self.backward
     if rule is None and not self.backward_platforms:
@@ -109,6 +146,22 @@ class Declaration:
     return self._in_order(rule.names) if rule else (
         *self.operands, *self.residuals
     )  # fmt: skip
+
+  @functools.cached_property
+  def linear(self) -> tuple[str, ...]:
+    """The operands in which the op is linear, as `transpose=` says."""
+    taken = self.transpose.names if self.transpose else self.operands
+    return tuple(name for name in self.operands if name not in taken)
+
+  @property
+  def is_linear(self) -> bool:
+    """Whether the op is linear in all operands."""
+    return self.linear == self.operands
+
+  @functools.cached_property
+  def kept_for_transpose(self) -> tuple[str, ...]:
+    """The other operands that `transpose=` has."""
+    return tuple(name for name in self.operands if name not in self.linear)
 
   @functools.cached_property
   def kept_for_jvp(self) -> tuple[str, ...]:

@@ -2,14 +2,17 @@
 """Signatures of generalized ufuncs: "(m,n),(n)?->(m)", nearly as in NumPy.
 
 The names are core dimensions, the last ones of an operand. Whatever leads is a
-loop dimension: the op is computed for each of its indices. Here "?" marks an
-operand that may be left out, and "*" says that loop dimensions may also trail:
-with "(n,*)->(n,*)" the core dimension may be any axis.
+loop dimension: the op is computed for each of its indices. As in NumPy, a number
+is a dimension of that size: "(3),(3)->(3)". Here "2h" is one of twice the size of
+h, "?" marks an operand that may be left out, and "*" says that loop dimensions
+may also trail: with "(n,*)->(n,*)" the core dimension may be any axis.
 """
 
 from collections.abc import Collection, Sequence
 import dataclasses
 import re
+
+from jax_ffi_ops.kit.declare import sizes
 
 _OPERANDS = r"\([^()]*\)\??(?:,\([^()]*\)\??)*"
 _RESULTS = r"\([^()]*\)(?:,\([^()]*\))*"
@@ -35,23 +38,24 @@ class Signature:
   starred: frozenset[int] = frozenset()
 
   @classmethod
-  def parse(cls, text: str, attributes: Collection[str] = ()) -> "Signature":
+  def parse(cls, text: str, known: Collection[str] = ()) -> "Signature":
     """Returns the signature that `text` says; ValueError if it says none.
 
     Args:
       text: such as "(m,n),(n)->(m)".
-      attributes: names that results may have as dimensions.
+      known: names of dimensions that results may have, and no operand.
     """
     match = _SIGNATURE.fullmatch(text.replace(" ", ""))
     if match is None:
       raise ValueError(f"{text!r} is not a signature like '(m,n),(n)->(m)'.")
     operands, results = map(_parse_side, match.groups())
-    given = {d for core, _, optional in operands if not optional for d in core}
-    for name in (name for core, _, _ in results for name in core):
-      if name not in given.union(attributes):
+    given = sizes.names(core for core, _, optional in operands if not optional)
+    for name in sizes.names(core for core, _, _ in results):
+      if name not in (*given, *known):
         raise ValueError(
             f"The result dimension {name!r} of {text!r} is no operand's that"
-            " all calls have, and no attribute of the type np.int64."
+            " all calls have, no attribute of the type np.int64, and not in"
+            " `sizes`."
         )
     starred = frozenset(i for i, x in enumerate(operands) if x[1])
     if any(x[1] != bool(starred) for x in results):
@@ -64,6 +68,16 @@ class Signature:
         frozenset(i for i, x in enumerate(operands) if x[2]),
         starred,
     )
+
+  @property
+  def names(self) -> tuple[str, ...]:
+    """The names of the operands' core dimensions."""
+    return sizes.names(self.operands)
+
+  @property
+  def result_names(self) -> frozenset[str]:
+    """The names of dimensions that results alone have."""
+    return frozenset(sizes.names(self.results)).difference(self.names)
 
   def __str__(self) -> str:
     operands = (
@@ -95,8 +109,11 @@ def _parse_side(text):
     core = dims.split(",") if dims else []
     starred = core[-1:] == ["*"]
     core = tuple(core[: len(core) - starred])
-    for name in core:
-      if not name.isidentifier():
-        raise ValueError(f"The dimension {name!r} in {text!r} is not a name.")
+    for dim in core:
+      if not sizes.is_dimension(dim):
+        raise ValueError(
+            f"The dimension {dim!r} in {text!r} is no name such as n, no"
+            " multiple of one such as 2n, and no number."
+        )
     side.append((core, starred, bool(optional)))
   return side

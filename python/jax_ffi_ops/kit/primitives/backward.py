@@ -39,6 +39,7 @@ class BackwardPrimitive:
       operands: Sequence[Any],
       kept: Mapping[str, jax.Array],
       cotangents: Sequence[Any],
+      transposed: bool = False,
   ) -> list[jax.Array | None]:
     """Returns the cotangents of all operands, None of those without any.
 
@@ -47,10 +48,11 @@ class BackwardPrimitive:
       operands: of that, or their avals.
       kept: its operands and results that are kept.
       cotangents: of its visible results that have tangents.
+      transposed: see BackwardCall.
     """
     bind = functools.partial(binding.bind, self.primitive)
     cotangents = [ad.instantiate_zeros(c) for c in cotangents]
-    found = vjp.vjp(forward, bind, operands, kept, cotangents)
+    found = vjp.vjp(forward, bind, operands, kept, cotangents, transposed)
     return [
         sharding.like(found[name], binding.aval(x)) if name in found else None
         for name, x in zip(forward.op.operands, operands)

@@ -9,7 +9,10 @@ several sources the first that is there serves:
 
 jvp       `jvp=`; the reference, if all operands are kept; the transpose of
           `backward=`.
-backward  `backward=` or `transpose=`; the transpose of `jvp=`; the reference.
+backward  `backward=`; the transpose of `jvp=`; the reference.
+
+Where f is linear in an operand, f itself is J along that operand. `transpose=`
+gives its J^T, and neither of the above is asked.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -102,7 +105,7 @@ def backward(
   """
   op = call.op
   complete = op.keeps_operands and op.reference is not None
-  if op.transpose or (op.backward and not (higher and complete)):
+  if call.transposed or (op.backward and not (higher and complete)):
     return by_rule(call, arrays)
   if op.jvp and not (higher and op.hidden.intersection(op.jvp.names)):
     return _backward_by_transpose(call, arrays)
@@ -112,9 +115,12 @@ def backward(
 def by_rule(call: BackwardCall, arrays: Sequence[jax.Array]) -> list[jax.Array]:
   """dy -> J^T dy is `backward=` or `transpose=`; sums it over rows."""
   op, gradients = call.op, call.gradients(arrays)
-  found = call.forward.map(op.backward or op.transpose, call.named(arrays))
-  if len(found) == len(op.slots):  # One for each operand, and None for some.
-    found = [x for x, n in zip(found, op.slots) if n in gradients]
+  rule = op.transpose if call.transposed else op.backward
+  found = call.forward.map(rule, call.named(arrays))
+  # One for each operand, and None for some.
+  slots = [n for n in op.slots if not call.transposed or n not in rule.names]
+  if len(found) == len(slots):
+    found = [x for x, n in zip(found, slots) if n in gradients]
   dims = call.dimensions(arrays)
   results = []
   for x, (parts, dtype) in zip(found, gradients.values(), strict=True):

@@ -3,13 +3,15 @@
 
 Another primitive computes its tangents. The transpose of that one is a third
 primitive, which calls the backward handler. derivatives.py says what these two
-compute. An op with `transpose=` is its own tangent primitive. An operand that
-is left out is passed to none of these primitives.
+compute. Along operands in which an op is linear (`transpose=`), it is its own
+tangent primitive. An operand that is left out is passed to none of these.
 
 Residuals that callers do not see have no tangents: they are functions of the
 operands, so derivatives of any order that go through the operands alone are
 complete.
 """
+
+import functools
 
 import jax
 from jax.interpreters import ad
@@ -27,14 +29,13 @@ class ForwardPrimitive:
   """The forward primitive of one op, which makes the others."""
 
   def __init__(self, op: Declaration):
-    self._is_linear = op.transpose is not None
     self._backward = BackwardPrimitive(op)
     self._tangent = TangentPrimitive(op, self._backward)
     self.primitive = binding.primitive(
         op.name,
         self._jvp,
         self._batch,
-        self._transpose if self._is_linear else None,
+        self._transpose if op.transpose is not None else None,
     )
     lowering.register(
         self.primitive,
@@ -52,29 +53,55 @@ class ForwardPrimitive:
   def _jvp(self, operands, tangents, *, call):
     op = call.op
     results = dict(zip(op.result_names, self(*operands, call=call)))
+    outputs = call.moving_results(operands)
     moving = [op.is_differentiable(x.dtype) for x in operands]
     active = [type(t) is not ad.Zero and m for t, m in zip(tangents, moving)]
-    outputs = call.moving_results(operands)
-    found = {}
-    if any(active) and outputs:
-      if self._is_linear:
-        computed = self(*map(ad.instantiate_zeros, tangents), call=call)
-      else:
-        # Where operands are dropped, tangents say what shape these have.
-        active = active if op.keeps_operands else moving
-        arrays = dict(zip(op.operands, operands)) | results
-        computed = self._tangent.tangents(call, arrays, tangents, active)
-      found = dict(zip(outputs, computed, strict=True))
+    along = [a and name in op.linear for name, a in zip(op.operands, active)]
+    if any(active) and not op.keeps_operands and not op.is_linear:
+      # Tangents say what shape the operands have that are not kept.
+      active, along = moving, [False] * len(moving)
+    terms = []
+    if outputs and any(along):
+      terms.append(self._along_linear(operands, tangents, call))
+    others = [a and not own for a, own in zip(active, along)]
+    if outputs and any(others):
+      arrays = dict(zip(op.operands, operands)) | results
+      found = self._tangent.tangents(call, arrays, tangents, others)
+      terms.append(dict(zip(outputs, found, strict=True)))
     return list(results.values()), [
-        found[name]
-        if name in found
+        functools.reduce(ad.add_jaxvals, [term[name] for term in terms])
+        if terms and name in outputs
         else ad.Zero(jax.typeof(x).to_tangent_aval())
         for name, x in results.items()
     ]
 
+  def _along_linear(self, operands, tangents, call):
+    """Returns the tangents of the results along operands that it is linear in.
+
+    f(a, x) is J x_dot along x, with x_dot in place of x.
+    """
+    op = call.op
+    moved = [
+        ad.instantiate_zeros(t)
+        if name in op.linear and op.is_differentiable(x.dtype)
+        else x
+        for name, x, t in zip(op.operands, operands, tangents)
+    ]
+    return dict(zip(op.result_names, self(*moved, call=call)))
+
   def _transpose(self, cotangents, *operands, call):
+    op = call.op
     avals = [binding.aval(x) for x in operands]
-    gradients = self._backward.gradients(call, avals, {}, cotangents)
+    named = dict(zip(op.operands, operands))
+    kept = {name: named[name] for name in op.kept_for_transpose}
+    given = dict(zip(op.result_names, cotangents))
+    gradients = self._backward.gradients(
+        call,
+        avals,
+        kept,
+        [given[name] for name in call.moving_results(avals)],
+        transposed=True,
+    )
     return [
         g if ad.is_undefined_primal(x) else None
         for g, x in zip(gradients, operands)

@@ -34,6 +34,7 @@ def vjp(
     operands: Sequence[Any],
     kept: Mapping[str, jax.Array],
     cotangents: Sequence[jax.Array],
+    transposed: bool = False,
 ) -> dict[str, jax.Array]:
   """Returns the cotangents of the differentiable operands of a forward call.
 
@@ -43,6 +44,7 @@ def vjp(
     operands: all of the forward call, or their avals.
     kept: the operands and results that are kept.
     cotangents: of the visible results that have tangents.
+    transposed: see BackwardCall.
   """
   op = forward.op
   named = forward.named(operands)
@@ -67,6 +69,7 @@ def vjp(
           for name, x in named.items()
           if name not in kept
       ),
+      transposed=transposed,
   )
   found = {d for name in call.names for d in op.axes[name][0]}
   call = call.with_sizes(
@@ -80,7 +83,7 @@ def vjp(
       x = _reshape(x, shapes[name].with_ones)
     arrays.append(x)
   results = backward([*arrays, *cotangents], call)
-  moving = [n for n, x in named.items() if op.is_differentiable(x.dtype)]
+  moving = [n for n in call.returned if op.is_differentiable(named[n].dtype)]
   gradients = {}
   for name, x in zip(moving, results, strict=True):
     own = shapes[name].own

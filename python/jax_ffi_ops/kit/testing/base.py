@@ -74,8 +74,8 @@ class Base(absltest.TestCase):
     op = self.case.op
     if target == op.backward_target:
       return (1 if op.backward_platforms else 0,)
-    # A transpose may be in terms of the op itself.
-    return (1,) if op.transpose is None else (1, 2)
+    # Rules may be in terms of the op itself.
+    return tuple(range(1, 2 + self.case.calls_in_rules(target)))
 
   def fail_row(self, row: str, problem: str) -> None:
     self.fail(f"{self.case.op.name} under {row}: {problem}.")

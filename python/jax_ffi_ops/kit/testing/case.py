@@ -160,6 +160,24 @@ class Case:
       raise ValueError(f"{op.name} has no reference: give one to the Case.")
     return _by_reference(op, self.call.attributes, operands)
 
+  def calls_in_rules(self, target: str) -> int:
+    """Returns how often a rule for derivatives calls the handler, at most."""
+    op, call = self.op, self.call
+    cores = [jax.ShapeDtypeStruct(x.core, x.dtype) for x in self.operands]
+    arrays = dict(zip(op.operands, cores))
+    arrays |= {n + "_dot": x for n, x in arrays.items()}
+    for name, x in call.results(cores).items():
+      arrays |= {name: x.aval, "d" + name: x.aval}
+    rules = [rule for rule in (op.jvp, op.transpose, op.backward) if rule]
+    counts = [0]
+    with jax.enable_x64(self.is_wide):
+      for rule in rules:
+        taken = {n: arrays[n] for n in rule.names if n in arrays}
+        traced = jax.make_jaxpr(lambda xs, r=rule: r(xs, call.attributes.plain))
+        found = [x.target for x in _calls(traced(taken).jaxpr)]
+        counts.append(found.count(target))
+    return max(counts)
+
   @property
   def is_wide(self) -> bool:
     """Whether there are operands that JAX has only with jax_enable_x64."""

@@ -9,6 +9,7 @@ import math
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.dtypes import accumulator
 from jax_ffi_ops.kit.testing.case import Case
 
@@ -141,7 +142,7 @@ def empty_cores(case: Case) -> Iterator[Case]:
 
 def dims(case: Case) -> Iterable[str]:
   """Returns the core dimensions of the operands that are there."""
-  return dict.fromkeys(d for core in case.op.signature.operands for d in core)
+  return case.op.signature.names
 
 
 def resized(case: Case, changed: Collection[str], size: int) -> Case:
@@ -151,10 +152,15 @@ def resized(case: Case, changed: Collection[str], size: int) -> Case:
   for x in case.slots:
     if x is not None:
       core = zip(next(cores), x.core)
-      core = tuple(size if d in changed else own for d, own in core)
+      core = tuple(_resized(d, own, changed, size) for d, own in core)
       x = dataclasses.replace(x, core=core)
     slots.append(x)
   return dataclasses.replace(case, slots=slots)
+
+
+def _resized(dim, own, changed, size):
+  factor, name = core_sizes.split(dim)
+  return factor * size if name in changed else own
 
 
 def label(case: Case) -> str:

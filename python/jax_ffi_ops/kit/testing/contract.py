@@ -15,6 +15,7 @@ from jax_ffi_ops.kit.calls.backward import Dropped
 from jax_ffi_ops.kit.calls.base import HandlerCall
 from jax_ffi_ops.kit.calls.dimensions import Dimensions
 from jax_ffi_ops.kit.calls.forward import ForwardCall
+from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.load.library import Library
 from jax_ffi_ops.kit.testing import legality
 from jax_ffi_ops.kit.testing.frames import Buffer
@@ -133,11 +134,9 @@ class Target:
   def core(self, name: str, sizes: Mapping[str, int] | None = None) -> Shape:
     """Returns the core shape of an operand, result or cotangent."""
     if sizes is None:
-      sizes = {
-          d: size
-          for n, core in self.cores.items()
-          for d, size in zip(self.call.op.axes[n][0], core)
-      }
+      sizes = {}
+      for n, core in self.cores.items():
+        sizes |= core_sizes.solve(self.call.op.axes[n][0], core)
     return self.call.core(name, sizes)
 
   @property

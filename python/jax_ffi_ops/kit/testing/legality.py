@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.calls.forward import ForwardCall
+from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.dtypes import is_allowed
 from jax_ffi_ops.kit.dtypes import unserved_weight
 from jax_ffi_ops.kit.testing.frames import Buffer
@@ -69,7 +70,9 @@ def _loops(call, operands, shared):
     if starred and (has_loops or in_full):
       loops["trailing"].append(b.shape[len(b.shape) - trailing :])
     for d, size in zip(core, b.shape[leading:]):
-      if sizes.setdefault(d, size) != size:
+      factor, base = core_sizes.split(d)
+      unit = sizes.setdefault(base, size // factor) if base else 1
+      if size != factor * unit:
         raise WrongOperandsError("core")
   for kind, shapes in loops.items():
     try:

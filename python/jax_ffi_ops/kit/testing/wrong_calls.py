@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.declare.attributes import Attribute
 from jax_ffi_ops.kit.testing.contract import Target
 from jax_ffi_ops.kit.testing.frames import Buffer
@@ -116,7 +117,9 @@ def _names(target, frame, name):
 def _later(target, frame, name):
   """Returns what disagrees with a buffer that is the first with a dimension."""
   axes = target.call.op.axes
-  cores = {n: set(axes[n][0]) for n in frame.buffers if n in axes}
+  cores = {
+      n: set(core_sizes.names([axes[n][0]])) for n in frame.buffers if n in axes
+  }
   earlier = itertools.takewhile(lambda n: n != name, frame.buffers)
   own = cores.get(name, set()).difference(*(cores.get(n, ()) for n in earlier))
   return [n for n, core in cores.items() if n != name and core & own]
@@ -167,8 +170,7 @@ def attribute_values(target: Target, frame: Frame) -> Iterator[Wrong]:
 
 
 def _dimensions(op):
-  known = {d for core in op.signature.operands for d in core}
-  return {d for core in op.signature.results for d in core} - known
+  return op.signature.result_names
 
 
 def _bad_values(target, frame, name, value):
