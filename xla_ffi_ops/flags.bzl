@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The types of the flags that //:cuda and //:cuda_architectures are."""
 
-# nvcc's names. The last is PTX, for GPUs to come.
-DEFAULT_CUDA_ARCHITECTURES = ["sm_80", "sm_90", "sm_100", "compute_100"]
-
 CudaArchitecturesInfo = provider(
     "GPU architectures to compile for.",
     fields = {"names": "sm_* for machine code, compute_* for PTX; a list of strings"},

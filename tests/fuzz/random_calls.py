@@ -43,7 +43,7 @@ def sized(case: Case, rng: random.Random) -> Case:
     if total * size > _LARGEST:
       size = rng.randrange(3)
     total *= max(1, size)
-    case = choices.resized(case, dim, size)
+    case = choices.resized(case, (dim,), size)
   attributes = dict(case.attributes)
   for name, attribute in case.op.attributes.items():
     if attribute.type in (bool, np.bool_):

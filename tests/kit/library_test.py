@@ -109,6 +109,13 @@ class LibraryTest(parameterized.TestCase):
         abi.Metadata((0, 3), False, False),
     )
 
+  def test_functions_of_the_api(self):
+    header = pathlib.Path(jax.ffi.include_dir(), "xla/ffi/api/c_api.h")
+    field = r"_XLA_FFI_API_STRUCT_FIELD\(XLA_FFI_(\w+)\);"
+    found = re.findall(field, header.read_text())
+    self.assertEqual(tuple(found[: len(abi.FUNCTIONS)]), abi.FUNCTIONS)
+    self.assertLess(len(found), abi.ROOM)
+
   def test_runtime_api(self):
     self.assertBetween(abi.runtime_api(), (0, 3), (0, 99))
 

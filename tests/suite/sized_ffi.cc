@@ -35,11 +35,14 @@ HandlerResult Cross(CpuContext, Buffer a, Buffer b, Result c) {
 
 // (2h),(h)->(2h): turns the pairs (x[j], x[j + h]).
 HandlerResult Rotate(CpuContext, Buffer x, Buffer angle, Result y) {
-  Dim h = kUnknownDim;
+  Dim two_h = kUnknownDim;
   Checks checks;
-  checks.Operand("angle", angle, ffi::F32, {&h});
-  Dim two_h = 2 * h;
   checks.Operand("x", x, ffi::F32, {&two_h});
+  if (two_h % 2 != 0) {
+    checks.Fail("x", "have an even number of columns", std::to_string(two_h));
+  }
+  Dim h = two_h / 2;
+  checks.Operand("angle", angle, ffi::F32, {&h});
   const Rows<const float> xs{Data<const float>(x), two_h,
                              checks.Map("x", x, 1)};
   const Rows<const float> angles{Data<const float>(angle), h,

@@ -13,6 +13,7 @@ cross = kit.op(
     library=library,
     signature="(3),(3)->(3)",
     dtypes=("float32",),
+    outputs=("c",),
     reference=lambda a, b: jnp.cross(a, b),
 )
 

@@ -86,13 +86,24 @@ _FailType = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 _fail = _FailType(lambda _: 1)
 
 
+# The functions of XLA_FFI_Api, without the prefix XLA_FFI_, in order.
+FUNCTIONS = (
+    "Error_Create", "Error_GetMessage", "Error_Destroy", "Handler_Register",
+    "Stream_Get", "Type_Register", "ExecutionContext_Get", "State_Set",
+    "State_Get", "DeviceMemory_Allocate", "DeviceMemory_Free",
+    "ThreadPool_Schedule", "ThreadPool_NumThreads", "Future_Create",
+    "Future_SetAvailable", "Future_SetError", "RunId_Get", "DeviceOrdinal_Get",
+)  # fmt: skip
+ROOM = 64  # Later versions have more of them.
+
+
 class _Api(ctypes.Structure):
   _fields_ = (
       ("struct_size", ctypes.c_size_t),
       ("extension_start", ctypes.c_void_p),
       ("api_version", _Version),
       ("internal_api", ctypes.c_void_p),
-      ("functions", _FailType * 64),
+      ("functions", _FailType * ROOM),
   )
 
 
@@ -119,7 +130,7 @@ def read_metadata(handler: ctypes._CFuncPtr) -> Metadata | None:
       type=_METADATA_EXTENSION,
       metadata=ctypes.pointer(metadata),
   )
-  api = _Api(struct_size=ctypes.sizeof(_Api), functions=(_fail,) * 64)
+  api = _Api(struct_size=ctypes.sizeof(_Api), functions=(_fail,) * ROOM)
   frame = _CallFrame(
       struct_size=_CallFrame.future.offset,
       extension_start=ctypes.pointer(extension),

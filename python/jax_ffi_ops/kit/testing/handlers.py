@@ -14,9 +14,9 @@ them.
 import functools
 
 from jax_ffi_ops.kit.testing import choices
+from jax_ffi_ops.kit.testing import forked
 from jax_ffi_ops.kit.testing import right_calls
 from jax_ffi_ops.kit.testing import special_calls
-from jax_ffi_ops.kit.testing import trying
 from jax_ffi_ops.kit.testing.frames import Refused
 from jax_ffi_ops.kit.testing.placed import OverrunError
 from jax_ffi_ops.kit.testing.refusals import RefusalTest
@@ -74,7 +74,7 @@ class HandlerTest(RefusalTest):
         run = functools.partial(
             call.frame.run_without_xla, target.library, call.arrays, shift
         )
-        if ended := trying.ended([run], _MAY_RAISE):
+        if ended := forked.ended([run], _MAY_RAISE):
           self.fail_call(target, label, f"it ends the process by {ended[1]}")
         try:
           results = run()

@@ -4,8 +4,8 @@
 import functools
 import re
 
+from jax_ffi_ops.kit.testing import forked
 from jax_ffi_ops.kit.testing import right_calls
-from jax_ffi_ops.kit.testing import trying
 from jax_ffi_ops.kit.testing import wrong_calls
 from jax_ffi_ops.kit.testing.contract import Target
 from jax_ffi_ops.kit.testing.direct_calls import DirectCallBase
@@ -57,7 +57,7 @@ class RefusalTest(DirectCallBase):
         functools.partial(wrong.frame.run_without_xla, target.library)
         for wrong in wrongs
     )
-    if ended := trying.ended(calls, _MAY_RAISE):
+    if ended := forked.ended(calls, _MAY_RAISE):
       index, reason = ended
       self.fail(
           f"{target.name} with {wrongs[index].label} ends the process by"

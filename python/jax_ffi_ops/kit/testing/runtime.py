@@ -8,7 +8,7 @@ import threading
 from typing import Any, NamedTuple
 
 from jax_ffi_ops.kit.load import abi
-from jax_ffi_ops.kit.testing.call_frames import CallFrame
+from jax_ffi_ops.kit.testing.c_structs import CallFrame
 
 INVALID_ARGUMENT, _UNIMPLEMENTED = 3, 12  # XLA_FFI_Error_Code
 _Task = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -37,14 +37,20 @@ class Runtime:
 
   def __init__(self):
     functions = {
-        **{0: self._create_error, 1: self._message, 2: lambda _: None},
-        **{11: self._schedule, 12: self._count_threads},
-        **{13: self._create_future, 14: self._set_available},
-        **{15: self._set_error},
+        "Error_Create": self._create_error,
+        "Error_GetMessage": self._message,
+        "Error_Destroy": lambda _: None,
+        "ThreadPool_Schedule": self._schedule,
+        "ThreadPool_NumThreads": self._count_threads,
+        "Future_Create": self._create_future,
+        "Future_SetAvailable": self._set_available,
+        "Future_SetError": self._set_error,
     }
-    functions = [functions.get(i, self._lack) for i in range(64)]
-    functions = (abi._FailType * 64)(*map(abi._FailType, functions))
-    self._api = abi._Api(ctypes.sizeof(abi._Api), functions=functions)
+    slots = [functions.get(name, self._lack) for name in abi.FUNCTIONS]
+    slots += [self._lack] * (abi.ROOM - len(slots))
+    self._api = abi._Api(
+        ctypes.sizeof(abi._Api), functions=tuple(map(abi._FailType, slots))
+    )
 
   def call(
       self,

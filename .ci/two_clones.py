@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds in two clones: offline, the same bits twice, and from shared caches.
 
-  twice.py [BAZEL_OPTION ...]
+  two_clones.py [BAZEL_OPTION ...]
 
 The first clone fetches; then it builds and tests without a network. The second,
 in another folder and with another HOME and PATH, builds the same bits. At last

@@ -26,18 +26,34 @@ _ARRAY, _DICTIONARY, _SCALAR, _STRING = 1, 2, 3, 4  # XLA_FFI_AttrType
 _EXECUTE = 3  # XLA_FFI_ExecutionStage
 
 
-def _struct(*types):
-  fields = tuple((f"f{i}", t) for i, t in enumerate(types))
-  return type("Struct", (ctypes.Structure,), {"_fields_": fields})
+_Pointer = ctypes.c_void_p
 
 
-_Pointer, _Size = ctypes.c_void_p, ctypes.c_size_t
-_Buffer = _struct(
-    _Size, _Pointer, ctypes.c_int, _Pointer, ctypes.c_int64, _Pointer
-)
-_Scalar = _struct(ctypes.c_int, _Pointer)
-_Array = _struct(ctypes.c_int, _Size, _Pointer)
-_Span = _struct(ctypes.c_char_p, _Size)
+class _Buffer(ctypes.Structure):
+  _fields_ = (
+      ("struct_size", ctypes.c_size_t),
+      ("extension_start", _Pointer),
+      ("dtype", ctypes.c_int),
+      ("data", _Pointer),
+      ("rank", ctypes.c_int64),
+      ("dims", _Pointer),
+  )
+
+
+class _Scalar(ctypes.Structure):
+  _fields_ = (("dtype", ctypes.c_int), ("value", _Pointer))
+
+
+class _Array(ctypes.Structure):
+  _fields_ = (
+      ("dtype", ctypes.c_int),
+      ("size", ctypes.c_size_t),
+      ("data", _Pointer),
+  )
+
+
+class _Span(ctypes.Structure):  # XLA_FFI_ByteSpan
+  _fields_ = (("ptr", ctypes.c_char_p), ("len", ctypes.c_size_t))
 
 
 class CallFrame:
