@@ -125,7 +125,7 @@ def _has_gpu() -> bool:
   # In another process: this one must not take memory of the GPU.
   program = "import jax; print(jax.default_backend())"
   command = [sys.executable, "-c", program]
-  done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60)
+  done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=120)
   return done.stdout.strip() == "gpu"
 
 

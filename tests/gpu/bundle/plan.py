@@ -24,6 +24,7 @@ _NO_MEMORY = re.compile(
 )
 
 # How many processes share the tests of a file, so that each takes some seconds.
+# These files are last: what is wrong shows in the others, sooner.
 _SHARDS = {
     "buffers_test": 16,
     "clusters_test": 8,
@@ -85,8 +86,9 @@ def test_phases(
     return Job((part,), lambda _: [sys.executable, file], seconds, judge, env)
 
   found = [[], []]
-  for file in files:
-    count = shards or _SHARDS.get(pathlib.Path(file).stem, _OTHER_SHARDS)
+  stem = lambda file: pathlib.Path(file).stem
+  for file in sorted(files, key=lambda file: stem(file) in _SHARDS):
+    count = shards or _SHARDS.get(stem(file), _OTHER_SHARDS)
     found[_LARGE in file] += [
         job(f"{file} {i + 1}/{count}") for i in range(count)
     ]
