@@ -5,6 +5,9 @@ load("@rules_python//python:defs.bzl", "py_test")
 
 _TAG = "gpu"
 
+# With these variables, the suite tries all there is.
+THOROUGH = {"JAX_FFI_OPS_THOROUGH_TESTS": "1"}
+
 def jax_test(
         name,
         src = None,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tests of one op, found by the names of its files."""
 
-load("//tests:defs.bzl", "gpu_tests", "jax_test")
+load("//tests:defs.bzl", "THOROUGH", "gpu_tests", "jax_test")
 load("//tests/cuda:defs.bzl", "cuda_test")
 load("//tests/cuda/emulator:defs.bzl", "emulated_tests")
 
@@ -20,14 +20,24 @@ def op_test(name, cuda = True, handlers = ["fwd", "bwd"], deps = []):
         [name + ".py"],
         visibility = ["//tests/ops:__pkg__"],
     )
+    deps = deps + ["//python/jax_ffi_ops/kit:testing"]
     jax_test(
         name = name,
         ops = library,
-        deps = deps + ["//python/jax_ffi_ops/kit:testing"],
+        deps = deps,
     )
 
     # Before the emulated_test: on a GPU, the op's own test runs the CUDA handlers.
     gpu_tests(name = "gpu_tests")
+    jax_test(
+        name = "thorough_test",
+        size = "large",
+        src = name + ".py",
+        env = THOROUGH,
+        ops = library,
+        tags = ["slow"],
+        deps = deps,
+    )
     if not cuda:
         return
     handlers = ["xla_ffi_ops_{}_{}".format(op, handler) for handler in handlers]

@@ -70,6 +70,7 @@ class SuiteTest(parameterized.TestCase):
     )
     done = python_process.run(
         *("-m", "unittest", "-k", "number_of_threads", "package.my_test"),
+        JAX_FFI_OPS_THOROUGH_TESTS="1",
         PYTHONPATH=os.pathsep.join([str(folder), *sys.path]),
     )
     self.assertEqual(done.returncode, 0, done.stderr)

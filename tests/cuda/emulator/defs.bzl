@@ -2,7 +2,7 @@
 """What runs the CUDA kernels of an op in the emulator."""
 
 load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
-load("//tests:defs.bzl", "jax_test")
+load("//tests:defs.bzl", "THOROUGH", "jax_test")
 load("//xla_ffi_ops:defs.bzl", "xla_ffi_extension", "xla_ffi_library")
 
 COPTS = [
@@ -66,7 +66,7 @@ def emulated_tests(name, handlers):
         name = "emulated_test",
         src = _EMULATOR + "emulated_conformance_test.py",
         data = [":emulated_ext"],
-        env = {
+        env = THOROUGH | {
             "EMULATED": "$(rootpath :emulated_ext)",
             "OP": name,
         },

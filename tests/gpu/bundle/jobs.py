@@ -61,7 +61,7 @@ class _Process:
     self.job = job
     self.left = collections.deque(job.parts)
     self.ended = False
-    name = re.sub(r"[^\w.-]+", ".", job.parts[0]).lstrip(".")
+    name = re.sub(r"[^\w.-]+", ".", job.parts[0])
     self._log = folder / f"{name}.log"
     self._report = folder / f"{name}.report"
     self._report.write_bytes(b"")
@@ -70,9 +70,7 @@ class _Process:
     with open(self._log, "wb") as log:
       self._process = subprocess.Popen(
           job.command(job.parts),
-          env=os.environ
-          | job.env
-          | {"RUN_PY_REPORT": str(self._report.resolve())},
+          env=os.environ | job.env | {"RUN_PY_REPORT": str(self._report)},
           stdin=subprocess.DEVNULL,
           stdout=log,
           stderr=subprocess.STDOUT,
@@ -105,7 +103,7 @@ class _Process:
     now = time.monotonic()
     seconds, self._began = now - self._began, now
     return self.left.popleft(), {
-        "took": round(seconds, 3),
+        "seconds": round(seconds, 3),
         "log": self._log.name,
         **result,
     }

@@ -16,10 +16,14 @@ It compares the op, under each transformation of JAX, with a definition in plain
 jax.numpy under the same transformation, and looks into the compiled programs
 where they matter: no copies under vmap, no recomputation in reverse mode, no
 communication that is not needed. A case takes about 10 seconds; for further
-dtypes of an op, `ValuesTest` and `DerivativesTest` say nearly all.
+dtypes of an op, `ValuesTest` and `DerivativesTest` say nearly all. With the
+environment variable JAX_FFI_OPS_THOROUGH_TESTS=1 it takes twice as long, and
+tries all meshes, sizes, dtypes and axes together.
 
 The import asks JAX for 8 CPU devices and has to come before its first use.
 """
+
+import gc
 
 from jax_ffi_ops.kit.testing import devices
 from jax_ffi_ops.kit.testing.batching import BatchingTest as BatchingTest
@@ -52,6 +56,9 @@ from jax_ffi_ops.kit.testing.some_axes import SomeAxesTest as SomeAxesTest
 from jax_ffi_ops.kit.testing.values import ValuesTest as ValuesTest
 
 devices.force()
+# A fifth of the time went into looking for garbage among what jax keeps.
+gc.freeze()
+gc.set_threshold(100_000, 50, 50)
 
 
 class ConformanceTest(

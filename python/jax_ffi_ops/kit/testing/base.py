@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Sequence
 import ctypes
+import os
 import sys
 from typing import Any, NamedTuple
 import unittest
@@ -13,10 +14,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.testing import checks
+from jax_ffi_ops.kit.testing import programs
 from jax_ffi_ops.kit.testing import transforms
 from jax_ffi_ops.kit.testing.case import Case
 from jax_ffi_ops.kit.testing.case import LOOPS
 from jax_ffi_ops.kit.testing.programs import Program
+
+# Whether tests try all there is: several times as long as what a fault needs to
+# be seen. With the tag slow, in this repository.
+THOROUGH = os.environ.get("JAX_FFI_OPS_THOROUGH_TESTS") == "1"
 
 _M_PERTURB = -6  # of mallopt(3)
 _FILLED = 2**22  # elements of a GPU's memory, more than a case takes
@@ -156,7 +162,7 @@ class Base(absltest.TestCase):
     args = (operands, self.case.tangents(operands))
     self.compare(
         row,
-        jax.jit(transforms.jvp(function))(*args),
+        programs.jit(transforms.jvp(function))(*args),
         self.case.oracle(transforms.jvp, *args),
         self.result_labels(operands) + self.tangent_labels(operands),
     )

@@ -233,7 +233,17 @@ class Case:
 
   def avals(self, operands: Sequence[Any]) -> list[jax.ShapeDtypeStruct]:
     """Returns the shapes and dtypes that results have by definition."""
-    return list(jax.eval_shape(self.oracle.function, *operands))
+    key = tuple((x.shape, x.dtype) for x in operands)
+    key += (jax.config.jax_enable_x64,)
+    if key not in self._known_avals:
+      found = list(jax.eval_shape(self.oracle.function, *operands))
+      self._known_avals[key] = found
+    return self._known_avals[key]
+
+  @functools.cached_property
+  def _known_avals(self) -> dict[Any, list[jax.ShapeDtypeStruct]]:
+    """What `avals` has returned: tracing the definition takes long."""
+    return {}
 
   @functools.cached_property
   def result_cores(self) -> list[jax.ShapeDtypeStruct]:

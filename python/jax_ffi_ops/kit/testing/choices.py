@@ -11,6 +11,7 @@ import numpy as np
 
 from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.dtypes import accumulator
+from jax_ffi_ops.kit.testing.base import THOROUGH
 from jax_ffi_ops.kit.testing.case import Case
 
 
@@ -28,24 +29,31 @@ def presences(case: Case) -> Iterator[Case]:
     )
 
 
-def dtypes(case: Case) -> Iterator[Case]:
+def dtypes(case: Case, every: bool = True) -> Iterator[Case]:
   """Yields the case with each of the dtypes that handlers take.
 
   Operands that have one dtype in the case have one in all of them; weights have
   it too, or that of sums.
+
+  Args:
+    case: see above.
+    every: whether weights have the dtype of sums, too.
   """
   for main, dtype in _main_dtypes(case):
     weights = dict.fromkeys((dtype, accumulator(dtype)))
-    for weight in weights if _has_weights(case) else (dtype,):
+    for weight in weights if every and _has_weights(case) else (dtype,):
       yield _with_dtypes(case, main, dtype, weight)
 
 
 def mixed_dtypes(case: Case) -> Iterator[Case]:
   """Yields the case with each pair of dtypes that callers may mix."""
-  for main, dtype in _main_dtypes(case):
-    for _, weight in (
-        _main_dtypes(case) if _has_weights(case) else ((0, dtype),)
-    ):
+  every = list(_main_dtypes(case))
+  for i, (main, dtype) in enumerate(every):
+    if not _has_weights(case):
+      yield _with_dtypes(case, main, dtype, dtype)
+      continue
+    # A few: each dtype once, with the next one.
+    for _, weight in every if THOROUGH else [every[i - 1]]:
       yield _with_dtypes(case, main, dtype, weight)
 
 
@@ -118,20 +126,47 @@ def _with_attribute(case, name, value):
 # A column, what leaves most of a vector of any length as a rest, and more than
 # the blocks that are added up; then what leaves no rest.
 _SIZES = (1, 31, 1023, 8199, 2, 32, 64, 128)
+_FEW_SIZES = (1, 31, 128, 8199)  # for further dtypes
+_LEAST_SIZES = (31, 128)  # for weights of other dtypes
 _LARGEST = 2**20  # Elements of a core: (n,n) has no row of 8199.
 _MOST = 2**18  # Terms of a definition where all dimensions are of one size.
 
 
-def sizes(case: Case) -> Iterator[Case]:
-  """Yields the case with other sizes of a core dimension, or of all of them."""
+def sizes(case: Case, is_first: bool) -> Iterator[Case]:
+  """Yields the case with other sizes of a core dimension, or of all of them.
+
+  Args:
+    case: see above.
+    is_first: whether its dtypes are the first ones that are tried.
+  """
+  sizes_to_try = _SIZES
+  if not (THOROUGH or is_first):
+    sizes_to_try = _LEAST_SIZES if _has_wide_weights(case) else _FEW_SIZES
   every = tuple(dims(case))
-  for size in _SIZES:
-    for dim in every:
-      other = resized(case, (dim,), size)
-      if all(math.prod(x.core) <= _LARGEST for x in other.operands):
-        yield other
+  first = None
+  for size in sizes_to_try:
+    changes = [(dim,) for dim in every]
     if len(every) > 1 and size ** len(every) <= _MOST:
-      yield resized(case, every, size)
+      changes.append(every)
+    for changed in changes:
+      other = resized(case, changed, size)
+      if any(math.prod(x.core) > _LARGEST for x in other.operands):
+        continue
+      # What is called takes long to find, and does not depend on sizes: unless
+      # the first one shows that it does.
+      first = first or other
+      if first.call.attributes == case.call.attributes:
+        vars(other).update(call=case.call)
+      yield other
+
+
+def _has_wide_weights(case):
+  """Returns whether weights have not the dtype of what they belong to."""
+  dtypes = dict(zip(case.op.operands, (x.dtype for x in case.operands)))
+  return any(
+      name in dtypes and jnp.dtype(dtypes[name]) != jnp.dtype(dtypes[main])
+      for name, main in case.op.weights.items()
+  )
 
 
 def empty_cores(case: Case) -> Iterator[Case]:

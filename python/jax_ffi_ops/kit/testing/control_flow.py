@@ -6,6 +6,7 @@ from jax.ad_checkpoint import checkpoint_name
 import jax.numpy as jnp
 
 from jax_ffi_ops.kit.testing import devices
+from jax_ffi_ops.kit.testing import programs
 from jax_ffi_ops.kit.testing import transforms
 from jax_ffi_ops.kit.testing.base import Base
 from jax_ffi_ops.kit.testing.case import LOOPS
@@ -61,7 +62,7 @@ class ControlFlowTest(Base):
 
     looped = self._looped(loop)
     operands = self.case.arrays()
-    self.check_values("while_loop", jax.jit(looped), operands)
+    self.check_values("while_loop", programs.jit(looped), operands)
     if self.has_derivatives:  # JAX has only forward mode for it.
       self.check_jvp("while_loop", looped, operands)
 

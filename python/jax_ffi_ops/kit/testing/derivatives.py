@@ -4,6 +4,7 @@
 import jax
 from jax.dtypes import float0
 
+from jax_ffi_ops.kit.testing import programs
 from jax_ffi_ops.kit.testing import transforms
 from jax_ffi_ops.kit.testing.base import Base
 from jax_ffi_ops.kit.testing.base import Label
@@ -81,7 +82,7 @@ class DerivativesTest(Base):
     )
     self.compare(
         "linearize and its transpose",
-        jax.jit(transforms.linearized(self.case))(*args),
+        programs.jit(transforms.linearized(self.case))(*args),
         self.case.oracle(transforms.linearized, *args),
         self.tangent_labels(operands) + self.gradient_labels(operands),
     )
@@ -98,7 +99,9 @@ class DerivativesTest(Base):
     ]
     expected = self.case.oracle(_by_jacfwd, moving, operands)
     for row, transform in (("jacfwd", _by_jacfwd), ("jacrev", _by_jacrev)):
-      actual = jax.tree.leaves(jax.jit(transform(self.case))(moving, operands))
+      actual = jax.tree.leaves(
+          programs.jit(transform(self.case))(moving, operands)
+      )
       labels = [Label(name, x.dtype) for name, x in zip(names, actual)]
       self.compare(row, actual, expected, labels)
 

@@ -53,7 +53,7 @@ class Definition:
       return self._bounded(author, rows, own)
     return self._by_reference(rows, own)
 
-  def _bounded(self, author, rows, arrays):
+  def _by_author(self, author, arrays):
     dtype = accumulator(self._main_dtype(arrays))
     loaded = {
         name: Bounded.load(x, dtype)
@@ -63,9 +63,10 @@ class Definition:
     }
     names = positional(author)
     found = author(*map(loaded.get, names), **self._attributes)
-    if not isinstance(found, tuple):
-      found = (found,)
-    found = [x for x in found if x is not None]
+    return found if isinstance(found, tuple) else (found,)
+
+  def _bounded(self, author, rows, arrays):
+    found = [x for x in self._by_author(author, arrays) if x is not None]
     expected = []
     for (name, b), x in zip(rows.visible_results(), found, strict=True):
       if not isinstance(x, Bounded):
@@ -131,34 +132,50 @@ class Definition:
     if not target.is_backward:
       return made
     dtypes = target.result_dtypes(target.dtypes)
+    results = {}
     for i, name in enumerate(target.operands):
       if name in op.result_names:
-        x = self._result(name, dims[name], seed)
+        key = (dims[name].leading, dims[name].trailing)
+        if key not in results:
+          results[key] = self._results(*key, seed)
+        x = results[key][op.result_names.index(name)]
         made[name] = x.astype(dtypes[name])
       elif name not in made:
         rng = np.random.default_rng([seed, i])
         made[name] = rng.normal(size=dims[name].shape).astype(dtypes[name[1:]])
     return made
 
-  def _result(self, name, parts, seed):
-    """Returns a result with these loops, of other operands if that is right."""
+  def _results(self, leading, trailing, seed):
+    """Returns results with these loops, of other operands if that is right."""
     seed = seed + 100 if self.case.gradient is not None else seed
-    leading, trailing = len(parts.leading), len(parts.trailing)
-    rows = (*parts.leading, *parts.trailing)
+    rows = (*leading, *trailing)
+    lead, rank = len(leading), len(rows)
     operands = [
         np.moveaxis(
-            o.array(seed + i, (*parts.leading, *o.core, *parts.trailing)),
-            range(leading + len(o.core), leading + len(o.core) + trailing),
-            range(leading, leading + trailing),
+            o.array(seed + i, (*leading, *o.core, *trailing)),
+            range(lead + len(o.core), rank + len(o.core)),
+            range(lead, rank),
         )
         for i, o in enumerate(self.case.operands)
     ]
-    found = self.case.all_results.over_rows(
-        transforms.of_operands, rows, operands
-    )
-    x = found[self.case.op.result_names.index(name)]
-    last = range(x.ndim - trailing, x.ndim)
-    return np.moveaxis(x, range(leading, len(rows)), last)
+    return [
+        np.moveaxis(x, range(lead, rank), range(x.ndim - rank + lead, x.ndim))
+        for x in self._results_of(rows, operands)
+    ]
+
+  def _results_of(self, rows, operands):
+    case = self.case
+    if case.definition is not None:
+      names = case.op.operands
+      found = self._by_author(case.definition, dict(zip(names, operands)))
+      if len(found) == len(case.op.result_names):
+        values = [x.value if isinstance(x, Bounded) else x for x in found]
+        cores = [x.shape[len(rows) :] for x in values]
+        return [
+            np.broadcast_to(x, (*rows, *core)).astype(np.float64)
+            for x, core in zip(values, cores)
+        ]
+    return case.all_results.over_rows(transforms.of_operands, rows, operands)
 
 
 @functools.cache

@@ -29,6 +29,9 @@ class Buffer(NamedTuple):
 _runtime = functools.cache(Runtime)
 
 
+_programs = {}  # by the text of a frame: it has types and values of attributes
+
+
 class Refused(Exception):
   """The handler returned an error, or XLA did."""
 
@@ -44,17 +47,23 @@ class Frame:
 
   def run(self, arrays: Mapping[str, Any] | None = None) -> list[np.ndarray]:
     """Calls the target with these arrays, or with zeros; may raise Refused."""
-    # XLA drops a call that only has empty results, if it has no side effect.
-    call = jax.ffi.ffi_call(
-        self.target,
-        [b.struct for b in self.results.values()],
-        has_side_effect=True,
-    )
-    program = jax.jit(functools.partial(call, **self.attributes))
     try:
+      program = self._program()
       return [np.asarray(x) for x in program(*self._arrays(arrays))]
     except (jax.errors.JaxRuntimeError, ValueError) as error:
       raise Refused(str(error)) from error
+
+  def _program(self):
+    key = repr(self)
+    if key not in _programs:
+      # XLA drops a call that only has empty results, if it has no side effect.
+      call = jax.ffi.ffi_call(
+          self.target,
+          [b.struct for b in self.results.values()],
+          has_side_effect=True,
+      )
+      _programs[key] = jax.jit(functools.partial(call, **self.attributes))
+    return _programs[key]
 
   def run_quickly(
       self, library: Library, arrays: Mapping[str, Any] | None = None
@@ -70,6 +79,7 @@ class Frame:
       library: Library,
       arrays: Mapping[str, Any] | None = None,
       shift: int = 0,
+      seed: int = 0,
   ) -> list[np.ndarray]:
     """Does the same; NotImplementedError where XLA is needed.
 
@@ -77,6 +87,7 @@ class Frame:
       library: has the handler.
       arrays: see above.
       shift: how many elements after an aligned address buffers begin.
+      seed: of the number of threads, and of the order of what they do.
     """
     if jax.default_backend() != "cpu":
       raise NotImplementedError
@@ -88,7 +99,7 @@ class Frame:
     )
     for x, values in zip(operands.values(), self._arrays(arrays)):
       x.array[...] = values
-    rng = random.Random(repr(self))
+    rng = random.Random(f"{seed} {self}")
     buffers = [
         [(b, side[name].array.ctypes.data) for name, b in own.items()]
         for side, own in ((operands, self.operands), (results, self.results))

@@ -13,10 +13,12 @@ them.
 
 import functools
 
+from jax_ffi_ops.kit.testing import checks
 from jax_ffi_ops.kit.testing import choices
 from jax_ffi_ops.kit.testing import forked
 from jax_ffi_ops.kit.testing import right_calls
 from jax_ffi_ops.kit.testing import special_calls
+from jax_ffi_ops.kit.testing.base import THOROUGH
 from jax_ffi_ops.kit.testing.frames import Refused
 from jax_ffi_ops.kit.testing.placed import OverrunError
 from jax_ffi_ops.kit.testing.refusals import RefusalTest
@@ -44,7 +46,7 @@ class HandlerTest(RefusalTest):
         self.check_right(target, call, quickly=True)
 
   def test_handler_of_nothing(self):
-    for target in self.targets():
+    for target in self.targets(extremes=not THOROUGH):
       for call in right_calls.empty(target, self.definition):
         self.check_right(target, call, quickly=True)
 
@@ -53,6 +55,25 @@ class HandlerTest(RefusalTest):
     for target in self.targets_of(self.case):
       for call in right_calls.many_rows(target, self.definition):
         self.check_right(target, call)
+
+  def test_handler_of_any_threads(self):
+    """The same bits for any number of threads, in any order of ranges."""
+    if not self.case.deterministic:
+      return
+    for target in self.targets_of(self.case):
+      call = next(right_calls.many_rows(target, self.definition))
+      run = functools.partial(
+          call.frame.run_without_xla, target.library, call.arrays
+      )
+      try:
+        first = run()
+        for seed in range(1, 8):
+          for index in checks.different(first, run(seed=seed)):
+            name = list(call.frame.results)[index]
+            problem = f"{name} depends on the number of threads, or on chance"
+            self.fail_call(target, call.label, problem)
+      except NotImplementedError:
+        return  # It is not up to tests what threads there are.
 
   def test_handler_of_many_ranges(self):
     """So many that only a few rows, which repeat, have a definition."""
@@ -84,9 +105,11 @@ class HandlerTest(RefusalTest):
 
   def test_handler_of_every_dtype(self):
     for present in choices.presences(self.case):
-      for typed in choices.dtypes(present):
-        is_full = len(present.operands) == len(self.case.operands)
-        for case in (typed, *(choices.sizes(typed) if is_full else ())):
+      is_full = len(present.operands) == len(self.case.operands)
+      every = THOROUGH or is_full
+      for i, typed in enumerate(choices.dtypes(present, every)):
+        self._check_some_rows(typed)
+        for case in choices.sizes(typed, is_first=not i) if is_full else ():
           self._check_some_rows(case)
 
   def test_handler_of_other_attributes(self):
@@ -100,7 +123,7 @@ class HandlerTest(RefusalTest):
 
   def test_handler_of_special_values(self):
     """NaN, infinities, huge and subnormal numbers, with any attributes."""
-    for case in choices.dtypes(self.case):
+    for case in choices.dtypes(self.case, every=THOROUGH):
       for limited in choices.at_limits(case):
         for target in self.targets_of(limited):
           if self.definition.author(target) is None:

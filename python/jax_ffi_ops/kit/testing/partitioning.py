@@ -13,6 +13,7 @@ import numpy as np
 
 from jax_ffi_ops.kit.testing import placements
 from jax_ffi_ops.kit.testing import transforms
+from jax_ffi_ops.kit.testing.base import THOROUGH
 from jax_ffi_ops.kit.testing.case import LOOPS
 from jax_ffi_ops.kit.testing.communication import CommunicationBase
 from jax_ffi_ops.kit.testing.placements import Placement
@@ -29,6 +30,13 @@ class PartitioningTest(CommunicationBase):
   def test_partitioned_explicitly(self):
     for placement in placements.explicit(placements.WHOLE_CORES):
       self._check(placement)
+
+  if THOROUGH:
+
+    def test_partitioned_over_more_meshes(self):
+      more = placements.MORE_WHOLE_CORES
+      for placement in (*more, *placements.explicit(more)):
+        self._check(placement)
 
   def test_partitioned_core(self):
     for placement in placements.SPLIT_CORES:
@@ -129,7 +137,8 @@ class PartitioningTest(CommunicationBase):
     self.check_no_loop_gathered(row, program, placement)
 
   def test_partitioned_from_off_the_mesh(self):
-    for placement in (placements.GRID, *placements.explicit([placements.GRID])):
+    grid = placements.GRID
+    for placement in (*placements.explicit([grid]), *[grid] * THOROUGH):
       with jax.set_mesh(placement.mesh()):
         self.check_same(f"jit and jax.set_mesh, {placement}", self.case)
     with jax.set_mesh(placements.GRID.mesh()):
@@ -173,15 +182,15 @@ class PartitioningTest(CommunicationBase):
     split = NamedSharding(placements.LINE.mesh(), P("a"))
     args = jax.device_put((arrays, cotangents), split)
     program = Program(jax.vmap(transforms.vjp(self.case)), *args)
+    expected = [
+        self.case.oracle(transforms.vjp, x, list(ct))
+        for x, ct in zip(examples, zip(*cotangents))
+    ]
     row = f"vmap of vjp and jit, {placements.LINE}"
     self.compare(
         row,
         program(*args),
-        self.case.oracle(_vmap_of_vjp, arrays, cotangents),
+        [np.stack(x) for x in zip(*expected)],
         self.result_labels(examples[0]) + self.gradient_labels(examples[0]),
     )
     self.check_no_loop_gathered(row, program, placements.LINE)
-
-
-def _vmap_of_vjp(function):
-  return jax.vmap(transforms.vjp(function))

@@ -103,13 +103,15 @@ GRID = Placement(_AB, ("a", "b"))
 
 WHOLE_CORES = (
     LINE,
-    LONG_LINE,
     GRID,
+    # The types of explicit axes name those of one device, too.
+    Placement((("a", 1), ("b", 2)), ("a", "b")),
+)
+MORE_WHOLE_CORES = (
+    LONG_LINE,
     Placement((("a", 2), ("b", 2)), ("a", "b")),
     Placement(_AB, (("a", "b"), None)),
     Placement(_AB, ("b", None)),
-    # The types of explicit axes name those of one device, too.
-    Placement((("a", 1), ("b", 2)), ("a", "b")),
     Placement((("a", 1),), ("a", None)),
 )
 SPLIT_CORES = (

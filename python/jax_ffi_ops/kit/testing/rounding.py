@@ -35,11 +35,16 @@ def in_range(value: np.ndarray, dtype: Any) -> np.ndarray:
   size = np.abs(value)
   # float16 is computed in float32, where all of its numbers are normal.
   if dtype != np.float16 and not on_gpu():
-    tiny = WIDE(info.smallest_normal)
-    value = np.where(size < tiny, np.copysign(0, value), value)
+    subnormal = (size < WIDE(info.smallest_normal)) & (size > 0)
+    if subnormal.any():
+      value = np.where(subnormal, np.copysign(0, value), value)
   # What is nearer to the largest number than to twice that is rounded to it.
-  end = WIDE(info.max) * (1 + WIDE(info.eps) / 4)
-  return np.where(size > end, np.copysign(np.inf, value), value)
+  large = size > WIDE(info.max) * (1 + WIDE(info.eps) / 4)
+  return (
+      np.where(large, np.copysign(np.inf, value), value)
+      if large.any()
+      else value
+  )
 
 
 def row_additions(rows: int, groups: int) -> int:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 
-def _is_inexact(x):
+def is_inexact(x):
   return jnp.issubdtype(x.dtype, jnp.inexact)
 
 
@@ -21,7 +21,7 @@ def real_tangents(like, tangents):
   tangents = iter(tangents)
   return tuple(
       next(tangents).astype(x.dtype)
-      if _is_inexact(x)
+      if is_inexact(x)
       else np.zeros(x.shape, float0)
       for x in like
   )
@@ -64,9 +64,9 @@ def of_moving(function):
   def run(moving, operands):
     moving = iter(moving)
     results = function(
-        *(next(moving) if _is_inexact(x) else x for x in operands)
+        *(next(moving) if is_inexact(x) else x for x in operands)
     )
-    return list(filter(_is_inexact, results))
+    return list(filter(is_inexact, results))
 
   return run
 
@@ -75,7 +75,7 @@ def linearized(function):
   """(operands, tangents, cotangents) -> tangents, cotangents."""
 
   def run(operands, tangents, cotangents):
-    moving = list(filter(_is_inexact, operands))
+    moving = list(filter(is_inexact, operands))
     results, jvp = jax.linearize(
         lambda moving: of_moving(function)(moving, operands), moving
     )
@@ -84,6 +84,16 @@ def linearized(function):
     return jvp(list(tangents)), transposed(cotangents)
 
   return run
+
+
+# What these take, each array with loops of its own, and do to each row alone:
+# the cotangents that they return are sums over rows.
+ROLES = {
+    of_operands: ("operands",),
+    vjp: ("operands", "cotangents"),
+    jvp: ("operands", "tangents"),
+    linearized: ("operands", "tangents", "cotangents"),
+}
 
 
 def weighted(function):
