@@ -26,6 +26,28 @@ def is_differentiable(dtype: Any) -> bool:
   return dtype != float0 and jnp.issubdtype(dtype, jnp.inexact)
 
 
+def allowed(op: str, dtypes: Any, operand: str) -> frozenset[np.dtype] | None:
+  """Returns the dtypes that `dtypes` of a declaration has for an operand.
+
+  Raises:
+    TypeError: there are none, or they are no dtypes.
+  """
+  if isinstance(dtypes, Mapping):
+    dtypes = dtypes.get(operand)
+  if dtypes is None:
+    return None
+  try:
+    found = frozenset(map(jnp.dtype, dtypes))
+  except TypeError:
+    found = None
+  if not found:
+    raise TypeError(
+        f"{op}: `dtypes` of {operand} must be one or several dtypes, got"
+        f" {dtypes!r}."
+    )
+  return found
+
+
 def is_allowed(dtype: Any, allowed: Collection[np.dtype] | None) -> bool:
   """Returns whether an operand may have a dtype."""
   if allowed is None or dtype in allowed:

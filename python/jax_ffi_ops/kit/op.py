@@ -8,13 +8,13 @@ import types
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
+from jax_ffi_ops.kit import dtypes as dtype_rules
 from jax_ffi_ops.kit.declare import attributes as attribute_types
-from jax_ffi_ops.kit.declare import author_functions
 from jax_ffi_ops.kit.declare import checking
 from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
 from jax_ffi_ops.kit.declare.declaration import Declaration
+from jax_ffi_ops.kit.declare.names import Names
 from jax_ffi_ops.kit.declare.signature import Signature
 from jax_ffi_ops.kit.function import Op
 from jax_ffi_ops.kit.load.library import Library
@@ -145,9 +145,15 @@ def op(
   parsed = Signature.parse(signature, [*dimensions, *sizes])
   own = parsed.result_names.difference(sizes).intersection(dimensions)
   schema |= {n: schema[n].as_dimension() for n in own}
-  slots = _operand_names(name, parsed, operands, reference)
-  visible, kept = _result_names(name, parsed, outputs, residuals, slots)
-  checking.check_names(name, slots, visible, kept, schema)
+  slots, visible, kept = Names.of(
+      name,
+      parsed,
+      operands=operands,
+      reference=reference,
+      outputs=outputs,
+      residuals=residuals,
+      attributes=schema,
+  )
   checking.check_sizes(name, parsed, sizes)
   by_name = dtypes if isinstance(dtypes, Mapping) else {}
   same = {n: x for n, x in by_name.items() if isinstance(x, str)}
@@ -171,7 +177,9 @@ def op(
       signature=parsed,
       slots=slots,
       operands=slots,
-      dtypes=tuple(_allowed(name, dtypes, same.get(n, n)) for n in slots),
+      dtypes=tuple(
+          dtype_rules.allowed(name, dtypes, same.get(n, n)) for n in slots
+      ),
       same_dtype=same,
       parameters=frozenset(parameters),
       outputs=visible,
@@ -230,58 +238,3 @@ def _runs_again(code, new):
 def find(name: str) -> Op | None:
   """Returns the op of this name (with the prefix)."""
   return _declared[name][0] if name in _declared else None
-
-
-def _operand_names(name, signature, operands, reference):
-  count = len(signature.operands)
-  if operands is None and reference is not None:
-    operands = author_functions.positional(reference)[:count]
-  if operands is None:
-    operands = [f"operand {index}" for index in range(count)]
-  if len(operands) != count:
-    raise ValueError(
-        f"{name}: {signature} has {count} operands, but named are"
-        f" {list(operands)}."
-    )
-  return tuple(operands)
-
-
-def _result_names(name, signature, outputs, residuals, operands):
-  """Returns the names of visible results and of residuals."""
-  count = len(signature.results)
-  hidden = residuals
-  if not isinstance(residuals, int):
-    hidden = len([n for n in residuals if n not in (outputs or ())])
-  if not 0 <= hidden < count:
-    raise ValueError(
-        f"{name}: {hidden} residuals leave no result of {signature}."
-    )
-  if isinstance(residuals, int):
-    residuals = [f"residual{index}" for index in range(residuals)]
-  visible = count - hidden
-  if outputs is None:
-    base = "result" if any(str(n)[:1] == "y" for n in operands) else "y"
-    outputs = [f"{base}{i}" for i in range(visible)] if visible > 1 else [base]
-  if len(outputs) != visible:
-    raise ValueError(
-        f"{name}: {signature} has {visible} results that callers see, but"
-        f" `outputs` are {list(outputs)}."
-    )
-  return tuple(outputs), tuple(residuals)
-
-
-def _allowed(op, dtypes, operand):
-  if isinstance(dtypes, Mapping):
-    dtypes = dtypes.get(operand)
-  if dtypes is None:
-    return None
-  try:
-    allowed = frozenset(map(jnp.dtype, dtypes))
-  except TypeError:
-    allowed = None
-  if not allowed:
-    raise TypeError(
-        f"{op}: `dtypes` of {operand} must be one or several dtypes, got"
-        f" {dtypes!r}."
-    )
-  return allowed

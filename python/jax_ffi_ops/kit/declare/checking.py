@@ -14,48 +14,9 @@ import numpy as np
 
 from jax_ffi_ops.kit import dtypes
 from jax_ffi_ops.kit.declare import author_functions
-from jax_ffi_ops.kit.declare.attributes import Attribute
 from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.declare.signature import Signature
 from jax_ffi_ops.kit.declare.value import Value
-
-# The kit adds these to the attributes of a handler or of an author's function.
-_TAKEN = ("axis", "batch_rank", "platform", "present", "self",
-          "trailing_rank")  # fmt: skip
-
-
-def check_names(
-    op: str,
-    operands: Sequence[str],
-    outputs: Sequence[str],
-    residuals: Sequence[str],
-    attributes: Mapping[str, Attribute],
-) -> None:
-  """Raises ValueError if a name is none, or stands for two things."""
-  wrong = [
-      name
-      for name in (*operands, *outputs, *residuals)
-      if not isinstance(name, str) or not name
-  ]
-  if wrong:
-    raise ValueError(
-        f"{op}: names of operands and results must be strings that are not"
-        f" empty, got {wrong}."
-    )
-  results = dict.fromkeys((*outputs, *residuals))
-  every = [
-      *operands, *(name + "_dot" for name in operands),
-      *results, *("d" + name for name in results), *attributes, *_TAKEN,
-  ]  # fmt: skip
-  repeated = {name for name in every if every.count(name) > 1}
-  for names in (outputs, residuals):
-    repeated |= {name for name in names if list(names).count(name) > 1}
-  if repeated:
-    raise ValueError(
-        f"{op}: there are several {sorted(repeated)}. Names of operands,"
-        " `outputs` and attributes must differ, also from tangents"
-        " (`<operand>_dot`), cotangents (`d<result>`) and what the kit adds."
-    )
 
 
 def check_sizes(
