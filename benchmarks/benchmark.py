@@ -40,7 +40,7 @@ def _torch_peers():
   except ImportError:
     print("Not compared with torch, which is not installed.")
     return ()
-  return torch_peers.NAMES
+  return torch_peers.names()
 
 
 def _parse(gpu):

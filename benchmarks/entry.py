@@ -23,7 +23,8 @@ class Entry:
     backward: likewise, with what the forward pass kept for it.
     peers: the same in jax.numpy, in the forms that XLA compiles best. The first
       is the definition, too: of float64 operands it computes in float64.
-    torch: the same from torch.nn.functional and tensors.
+    torch: the same from a module and tensors, by the library that has the
+      module: torch_peers.py.
   """
 
   function: Callable
@@ -31,7 +32,7 @@ class Entry:
   forward: int
   backward: int
   peers: Mapping[str, Callable]
-  torch: Callable | None = None
+  torch: Mapping[str, Callable] = dataclasses.field(default_factory=dict)
 
   def moved(self, x_bytes: int, direction: str) -> int:
     """Returns the bytes that a pass has to move, from those of one array."""

@@ -60,11 +60,13 @@ def _makers(entry, peers):
   makers = {"ours": functools.partial(variants.of_op, entry.function)}
   for name, function in entry.peers.items():
     makers[name] = functools.partial(variants.of_peer, function)
-  if entry.torch and any(name.startswith("torch") for name in peers):
+  others = [name for name in peers if name not in makers]
+  if others:
     import torch_peers
 
-    for name in torch_peers.NAMES:
-      makers[name] = functools.partial(torch_peers.make, name, entry.torch)
+    for name in others:
+      if torch_peers.has(name, entry.torch):
+        makers[name] = functools.partial(torch_peers.make, name, entry.torch)
   return {name: makers[name] for name in makers if name in ("ours", *peers)}
 
 

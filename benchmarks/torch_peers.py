@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The passes of a function of PyTorch, eager and by torch.compile."""
+"""Peers that work on tensors: PyTorch's own functions, and those of others."""
 
+from collections.abc import Callable, Mapping
 import functools
+import importlib
+import importlib.util
 
 import jax
 import torch
@@ -10,13 +13,37 @@ import torch._dynamo
 import device_timing
 from variants import Variant
 
-NAMES = ("torch", "torch.compile")
+_COMPILED = "torch.compile"
+# The modules that entries' functions are given. Liger's kernels are written in
+# Triton, QuACK's in CuTe.
+_MODULES = {
+    "torch": "torch.nn.functional",
+    _COMPILED: "torch.nn.functional",
+    "liger": "liger_kernel.transformers.functional",
+    "quack": "quack",
+}
 
 
-def make(name, function, direction, sets) -> Variant:
+def names() -> list[str]:
+  """Returns the peers whose libraries are installed."""
+  return [
+      name
+      for name, module in _MODULES.items()
+      if importlib.util.find_spec(module.partition(".")[0])
+  ]
+
+
+def has(name: str, functions: Mapping[str, Callable]) -> bool:
+  """Returns whether an entry has a function for a peer."""
+  return name.removesuffix(".compile") in functions
+
+
+def make(name, functions, direction, sets) -> Variant:
   """Returns the variant, on the memory of the same arrays."""
-  function = functools.partial(function, torch.nn.functional)
-  if name == "torch.compile":
+  module = importlib.import_module(_MODULES[name])
+  function = functions[name.removesuffix(".compile")]
+  function = functools.partial(function, module)
+  if name == _COMPILED:
     torch._dynamo.reset()  # Else it would stop compiling after some shapes.
     function = torch.compile(function, dynamic=False)
   # Gradients are computed on the stream of the forward pass: it is captured.

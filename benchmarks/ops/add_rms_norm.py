@@ -30,5 +30,15 @@ ENTRY = Entry(
     forward=4,  # x, residual, y, sum
     backward=5,  # sum, dy, dsum, dx, dresidual
     peers={"jax.numpy": _plain},
-    torch=_torch,
+    torch={
+        "torch": _torch,
+        "liger": lambda liger, x, residual, scale: (
+            liger.liger_fused_add_rms_norm(
+                x, residual, scale, _EPS, in_place=False
+            )
+        ),
+        "quack": lambda quack, x, residual, scale: quack.rmsnorm(
+            x, scale, residual=residual, eps=_EPS, prenorm=True
+        ),
+    },
 )

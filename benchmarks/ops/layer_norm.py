@@ -35,7 +35,12 @@ ENTRY = Entry(
     forward=2,  # x, y
     backward=3,  # x, dy, dx
     peers={"jax.numpy": _plain, "one pass": _one_pass},
-    torch=lambda nn, x, scale, bias: nn.layer_norm(
-        x, x.shape[-1:], scale, bias, _EPS
-    ),
+    torch={
+        "torch": lambda nn, x, scale, bias: nn.layer_norm(
+            x, x.shape[-1:], scale, bias, _EPS
+        ),
+        "liger": lambda liger, x, scale, bias: liger.liger_layer_norm(
+            x, scale, bias, _EPS
+        ),
+    },
 )

@@ -22,5 +22,11 @@ ENTRY = Entry(
     forward=2,  # x, y
     backward=3,  # x, dy, dx
     peers={"jax.numpy": _plain},
-    torch=lambda nn, x, scale: nn.rms_norm(x, x.shape[-1:], scale, _EPS),
+    torch={
+        "torch": lambda nn, x, scale: nn.rms_norm(x, x.shape[-1:], scale, _EPS),
+        "liger": lambda liger, x, scale: liger.liger_rms_norm(
+            x, scale, _EPS, in_place=False
+        ),
+        "quack": lambda quack, x, scale: quack.rmsnorm(x, scale, eps=_EPS),
+    },
 )

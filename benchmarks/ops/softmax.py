@@ -19,5 +19,9 @@ ENTRY = Entry(
     forward=2,  # x, y
     backward=3,  # y, dy, dx
     peers={"jax.numpy": _plain},
-    torch=lambda nn, x: nn.softmax(x, -1),
+    torch={
+        "torch": lambda nn, x: nn.softmax(x, -1),
+        "liger": lambda liger, x: liger.liger_softmax(x),
+        "quack": lambda quack, x: quack.softmax(x),
+    },
 )

@@ -6,23 +6,63 @@ import contextlib
 import mmap
 import os
 import struct
+from typing import BinaryIO
 
 SYMBOLS = 11  # SHT_DYNSYM
 FUNCTION = 2  # STT_FUNC
 _DYNAMIC = 6  # SHT_DYNAMIC
 _NEEDED = 1  # DT_NEEDED
+_LOADED = 1  # PT_LOAD
+_EMPTY = 8  # SHT_NOBITS
 # Code and data, most of an object: SHT_PROGBITS and SHT_NOBITS.
-_UNREAD = (1, 8)
+_UNREAD = (1, _EMPTY)
+
+_MAGIC = b"\x7fELF\x02\x01"
+# Where the headers of segments and of sections are, and how many.
+_HEADER = struct.Struct("<6s26xQQ8xH2xH2x")
+_SEGMENT = struct.Struct("<II6Q")
+_SECTION = struct.Struct("<II4QIIQQ")
+
+
+def end(file: BinaryIO) -> int:
+  """Returns where the last part of an object ends that its headers name."""
+  file.seek(0)
+  magic, *places = _HEADER.unpack(file.read(_HEADER.size))
+  if magic != _MAGIC:
+    raise ValueError("not a 64-bit little-endian ELF file")
+  segments, sections, segment_count, section_count = places
+  section_count *= bool(sections)  # There are none at 0.
+  ends = [
+      segments + _SEGMENT.size * segment_count,
+      sections + _SECTION.size * section_count,
+  ]
+  if max(ends) > file.seek(0, os.SEEK_END):
+    return max(ends)
+  file.seek(segments)
+  for kind, _, offset, _, _, size, *_ in _SEGMENT.iter_unpack(
+      file.read(_SEGMENT.size * segment_count)
+  ):
+    ends.append((offset + size) * (kind == _LOADED))
+  file.seek(sections)
+  for _, kind, _, _, offset, size, *_ in _SECTION.iter_unpack(
+      file.read(_SECTION.size * section_count)
+  ):
+    ends.append((offset + size) * (kind != _EMPTY))
+  return max(ends)
 
 
 @contextlib.contextmanager
 def mapped(path: str | os.PathLike[str]) -> Iterator[mmap.mmap]:
-  """Maps a file. It takes no memory, however large it is."""
-  with (
-      open(path, "rb") as file,
-      mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-  ):
-    yield data
+  """Maps an object, which takes no memory, up to the end of its parts.
+
+  Raises:
+    OSError: the file cannot be mapped.
+    ValueError: it is no object.
+  """
+  with open(path, "rb") as file:
+    size = min(end(file), os.fstat(file.fileno()).st_size)
+    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data:
+      yield data
 
 
 def sections(data: bytes | mmap.mmap) -> dict[int, tuple[bytes, bytes, int]]:
@@ -30,21 +70,20 @@ def sections(data: bytes | mmap.mmap) -> dict[int, tuple[bytes, bytes, int]]:
 
   Code and data have many sections of one type: of these, it reads none.
   """
-  if data[:6] != b"\x7fELF\x02\x01":
+  magic, _, offset, _, count = _HEADER.unpack_from(data)
+  if magic != _MAGIC:
     raise ValueError("not a 64-bit little-endian ELF file")
-  (offset,) = struct.unpack_from("<Q", data, 0x28)
-  size, count = struct.unpack_from("<HH", data, 0x3A)
   headers = [
-      struct.unpack_from("<IIQQQQII", data, offset + size * i)
-      for i in range(count)
+      _SECTION.unpack_from(data, offset + _SECTION.size * i)
+      for i in range(count * bool(offset))
   ]
   contents = [
       b"" if kind in _UNREAD else data[start : start + n]
-      for _, kind, *_, start, n, _, _ in headers
+      for _, kind, _, _, start, n, *_ in headers
   ]
   return {
       kind: (content, contents[link] if link < count else b"", info)
-      for (_, kind, *_, link, info), content in zip(headers, contents)
+      for (_, kind, *_, link, info, _, _), content in zip(headers, contents)
   }
 
 

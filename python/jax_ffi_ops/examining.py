@@ -62,12 +62,12 @@ def objects(
       if flaw := inspecting.flaw(pathlib.Path(path)):
         raise OSError(flaw)
       library = ctypes.CDLL(path)
+      exported = symbols.exported(path, library)
+      names = names or inspecting.handlers(path, exported)
     except OSError as error:
       yield f"{path} cannot be loaded: {error}", False
       continue
     if not begun:
-      exported = symbols.exported(path, library)
-      names = names or inspecting.handlers(path, exported)
       yield from _heading(path, names, exported)
     for k, symbol in enumerate(names):
       rest = names[k + 1 :]

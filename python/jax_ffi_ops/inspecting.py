@@ -2,10 +2,10 @@
 """Looks at the file of a shared object that may be anybody's, and broken."""
 
 from collections.abc import Collection
+import os
 import pathlib
 import re
 import stat
-import struct
 
 from jax_ffi_ops import elf_sections
 
@@ -15,8 +15,6 @@ _MADE = re.compile(rb"\0_ZZZ(\d+)(\w+)(?<=XLA_FFI_CallFrame)\w*E7handler(?=\0)")
 _NAMED = re.compile(r"(?P<target>\w+)_(?P<platform>cpu|cuda)")
 _STAGE = re.compile(r"_(instantiate|prepare|initialize)$")
 _HEADER = 64  # bytes
-_SEGMENT = struct.Struct("<IIQQQQQQ")
-_LOADED = 1  # PT_LOAD
 
 
 def flaw(path: pathlib.Path) -> str:
@@ -41,24 +39,8 @@ def flaw(path: pathlib.Path) -> str:
       return "it is no ELF file"
     if (header[4:6], header[18:20]) != (own[4:6], own[18:20]):
       return "it is built for another kind of machine"
-    return "it is cut off" if _is_cut_off(file, header) else ""
-
-
-def _is_cut_off(file, header):
-  """Returns whether the file ends before what its headers name."""
-  end = file.seek(0, 2)
-  segments, sections = struct.unpack_from("<QQ", header, 0x20)
-  count, size, section_count = struct.unpack_from("<HHH", header, 0x38)
-  tables = (segments + _SEGMENT.size * count, sections + size * section_count)
-  if max(tables) > end:
-    return True
-  file.seek(segments)
-  table = _SEGMENT.iter_unpack(file.read(_SEGMENT.size * count))
-  return any(
-      offset + length > end
-      for kind, _, offset, _, _, length, _, _ in table
-      if kind == _LOADED
-  )
+    cut = elf_sections.end(file) > file.seek(0, os.SEEK_END)
+    return "it is cut off" if cut else ""
 
 
 def handlers(path: pathlib.Path, exported: Collection[str]) -> list[str]:

@@ -7,6 +7,7 @@ import io
 import itertools
 import pathlib
 import re
+import struct
 import sys
 from unittest import mock
 
@@ -31,6 +32,14 @@ _ROWS = [
         (_HERE.parent.parent / "docs/wheels.md").read_text("utf-8")
     )
 ]
+
+
+def _with_text(text):
+  """Returns the object with a text in it: the headers of sections are last."""
+  content = bytearray(_OBJECT + b"\0%s\0" % text.encode())
+  (sections,) = struct.unpack_from("<Q", content, 0x28)
+  struct.pack_into("<Q", content, 0x28, len(content))
+  return bytes(content + _OBJECT[sections:])
 
 
 def _messages(_, function, *arguments, seconds):
@@ -62,7 +71,7 @@ class CudaVersionsTest(parameterized.TestCase):
       (info / "METADATA").write_text(
           f"Name: jax-cuda{plugin}-plugin\nVersion: 0.10.2\n"
       )
-    content = _OBJECT + b"\0%s\0" % linked.encode()
+    content = _with_text(linked)
     file = self.create_tempfile(content=content, mode="wb").full_path
     printed = io.StringIO()
     with (

@@ -49,11 +49,11 @@ def op(
 ) -> Op:
   """Declares an op that is a generalized ufunc.
 
-  All functions here are of arrays by position and of all attributes by keyword.
-  The rules for derivatives name what they take: an operand, a result, the
-  tangent `<operand>_dot` or the cotangent `d<result>`. Like the reference they
-  are written for cores, and mapped over loop dimensions; what is left out of a
-  call is None.
+  Functions that you pass take arrays positionally, and attributes as keywords.
+  A rule for derivatives names its parameters after operands and results, their
+  tangents (`<operand>_dot`) and their cotangents (`d<result>`). Like the
+  reference, it is written for one core, and the kit maps it over the loop
+  dimensions. An operand that a call leaves out is None.
 
   Args:
     name: of the public function, for messages and programs. The handlers are

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -226,6 +227,20 @@ class BundleTest(absltest.TestCase):
     self.assertEqual(process.returncode, 2, output)
     self.assertIn("\nThere is more to do: ", output)
     self.assertTrue((self.folder / "logs.tar.gz").exists())
+
+  def test_compare(self):
+    other = self.folder.with_name("other")
+    shutil.copytree(self.folder, other)
+    self.addCleanup(shutil.rmtree, other)
+    self.addCleanup(shutil.rmtree, self.folder / "logs" / "compare")
+    status, output = self.start("compare", "--op=rms_norm", str(other))
+    self.assertEqual(status, 0, output)
+    self.assertRegex(output, r"(?m)^\[0\] \.\n\[1\] \.\./other$")
+    value = r"\d+\.\d\d us \d+%"
+    self.assertRegex(
+        output,
+        rf"(?m)^rms_norm/8x4/float32/both +\[0\] {value} +\[1\] {value}$",
+    )
 
   def test_benchmarks(self):
     status, output = self.start("bench", "overhead", "--repeats=1")

@@ -61,7 +61,7 @@ class _Process:
     self.job = job
     self.left = collections.deque(job.parts)
     self.ended = False
-    name = re.sub(r"[^\w.-]+", ".", job.parts[0])
+    name = re.sub(r"[^\w.-]+", ".", job.parts[0]).lstrip(".")
     self._log = folder / f"{name}.log"
     self._report = folder / f"{name}.report"
     self._report.write_bytes(b"")
@@ -70,7 +70,9 @@ class _Process:
     with open(self._log, "wb") as log:
       self._process = subprocess.Popen(
           job.command(job.parts),
-          env=os.environ | job.env | {"RUN_PY_REPORT": str(self._report)},
+          env=os.environ
+          | job.env
+          | {"RUN_PY_REPORT": str(self._report.resolve())},
           stdin=subprocess.DEVNULL,
           stdout=log,
           stderr=subprocess.STDOUT,
@@ -103,7 +105,7 @@ class _Process:
     now = time.monotonic()
     seconds, self._began = now - self._began, now
     return self.left.popleft(), {
-        "seconds": round(seconds, 3),
+        "took": round(seconds, 3),
         "log": self._log.name,
         **result,
     }

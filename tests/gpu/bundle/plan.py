@@ -24,6 +24,7 @@ _NO_MEMORY = re.compile(
 )
 
 # How many processes share the tests of a file, so that each takes some seconds.
+# These files are last: what is wrong shows in the others, sooner.
 _SHARDS = {
     "buffers_test": 16,
     "clusters_test": 8,
@@ -32,6 +33,7 @@ _SHARDS = {
 }
 _OTHER_SHARDS = 4
 _NOT_RUN = "not run: "  # Programs say this last, and why.
+_LINE_SECONDS = 120  # Some peers take long to be compiled.
 _LARGE = "large_test"  # It needs all of the GPU's memory.
 
 
@@ -85,8 +87,9 @@ def test_phases(
     return Job((part,), lambda _: [sys.executable, file], seconds, judge, env)
 
   found = [[], []]
-  for file in files:
-    count = shards or _SHARDS.get(pathlib.Path(file).stem, _OTHER_SHARDS)
+  stem = lambda file: pathlib.Path(file).stem
+  for file in sorted(files, key=lambda file: stem(file) in _SHARDS):
+    count = shards or _SHARDS.get(stem(file), _OTHER_SHARDS)
     found[_LARGE in file] += [
         job(f"{file} {i + 1}/{count}") for i in range(count)
     ]
@@ -121,7 +124,7 @@ def _lines(lines: Sequence[str], *more: str) -> Job:
     program = ["benchmarks/benchmark.py", f"--lines={','.join(left)}"]
     return [sys.executable, *program, *more]
 
-  return Job(tuple(lines), command, 120, _judge_line)
+  return Job(tuple(lines), command, _LINE_SECONDS, _judge_line)
 
 
 def _without_peers(line: str) -> Job:
@@ -178,3 +181,25 @@ def all_phases(
       Phase("memcheck", 120 * share, 1, [memcheck]),
       large,
   ]
+
+
+def compared(folder: str, line: str) -> str:
+  """Returns the name of a line's part for one of several bundles."""
+  return f"{folder}: {line}"
+
+
+def compare_phases(
+    folders: Iterable[str], lines: Sequence[str], minutes: float
+) -> list[Phase]:
+  """Returns the phase that times lines of several bundles, without peers."""
+
+  def job(folder):
+    def command(left):
+      left = [part.removeprefix(compared(folder, "")) for part in left]
+      program = [f"{folder}/run.py", "bench", f"--lines={','.join(left)}"]
+      return [sys.executable, *program, "--peers=none"]
+
+    parts = tuple(compared(folder, line) for line in lines)
+    return Job(parts, command, _LINE_SECONDS, _judge_program)
+
+  return [Phase("compare", 60 * minutes, 1, list(map(job, folders)))]

@@ -17,6 +17,8 @@ from phases import Results
 import plan
 import table
 
+import goals
+
 _TEST = "[       OK ] Test.test_it\n"
 
 
@@ -181,6 +183,7 @@ class RehearsalTest(absltest.TestCase):
       done = self.run_phases(*planned, call_seconds=3)
       told += self.told
       calls += 1
+      self.assertLess(calls, 20)
     self.assertGreater(calls, 1)
     self.assertEqual(
         sorted(told), sorted(p for x in planned for p in x.parts())
@@ -207,6 +210,52 @@ class RehearsalTest(absltest.TestCase):
     self.assertEqual(self.results.of, {})
     row, *_ = table.rows([Phase("phase", 1, 1, [hang])], self.results)
     self.assertEqual(row.verdict, "open")
+
+  def test_goals(self):
+    """One that is met, one that is missed, one that was not measured."""
+    results = Results(self.folder / "results.jsonl")
+
+    def write(name, share, microseconds, peer):
+      results.write(
+          "benchmark",
+          part=name,
+          status="passed",
+          share=share,
+          seconds=1e-6 * microseconds,
+          peers={"jax.numpy": 2.5, "torch": peer},
+      )
+
+    write("rms_norm/8192x4096/bfloat16/forward", 0.96, 50, 1.1)
+    write("layer_norm/8192x4096/bfloat16/forward", 0.94, 50, 0.99)
+    write("rms_norm/128x512/bfloat16/forward", 0.1, 2.9, 0.97)
+    results.write(
+        "benchmark", part="rms_norm/8x4/float32/both", status="failed"
+    )
+    parts = [*results.of, "softmax/8192x4096/bfloat16/forward"]
+    job = _python("", parts=parts)
+    rows = table.rows([Phase("benchmark", 1, 1, [job])], results)
+    verdicts = {row.what: (row.verdict, row.text) for row in rows}
+    texts = [goal.text for goal in goals.GOALS]
+    self.assertEqual(list(verdicts), ["benchmark", *texts[:1], *texts[2:]])
+    share, twice, peers, small = (verdicts[x] for x in texts[:1] + texts[2:])
+    self.assertEqual(
+        share,
+        (
+            "FAIL",
+            "1 of 2 lines; worst 0.94, layer_norm/8192x4096/bfloat16/forward",
+        ),
+    )
+    self.assertEqual(twice, ("open", "0 of 1 lines, 1 without a value"))
+    self.assertEqual(
+        peers,
+        (
+            "FAIL",
+            "2 of 5 lines, 2 without a value; worst 0.97,"
+            " rms_norm/128x512/bfloat16/forward",
+        ),
+    )
+    self.assertEqual(small[0], "open")  # 8x4 is small, too.
+    self.assertIn("1 of 2 lines, 1 without a value; worst 1.03", small[1])
 
 
 if __name__ == "__main__":

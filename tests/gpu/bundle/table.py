@@ -7,6 +7,7 @@ from typing import NamedTuple
 from jobs import Result
 from phases import Phase
 from phases import Results
+import plan
 
 import goals
 
@@ -101,3 +102,20 @@ def details(phases: Sequence[Phase], results: Results) -> Iterator[str]:
           yield f"  failed: {failure}"
   for reason in sorted(set(reasons)):
     yield f"{reasons.count(reason)} tests not run: {reason}"
+
+
+def comparison(
+    folders: Sequence[str], lines: Sequence[str], results: Results
+) -> Iterator[str]:
+  """Yields time and share of the copy of each line, for several bundles."""
+  for i, folder in enumerate(folders):
+    yield f"[{i}] {folder}"
+  for line in lines:
+    text = f"{line:<44}"
+    for i, folder in enumerate(folders):
+      found = results.of.get(plan.compared(folder, line), {})
+      value = "-"
+      if found.get("status") == "passed":
+        value = f"{found['seconds'] * 1e6:.2f} us {found['share']:.0%}"
+      text += f"  [{i}] {value:<16}"
+    yield text.rstrip()

@@ -9,6 +9,7 @@ import struct
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from jax_ffi_ops import elf_sections
 from jax_ffi_ops import inspecting
 
 _OBJECT = pathlib.Path(__file__).with_name("libforeign_ext.so").read_bytes()
@@ -95,6 +96,14 @@ class FlawTest(parameterized.TestCase):
     end = max(ends)
     self.check("", whole[:end])
     self.check(_CUT, whole[: end - 1])
+
+  def test_end_of_an_object(self):
+    """It is mapped so far: a file can be larger than there is memory."""
+    self.path.write_bytes(_OBJECT + bytes(1 << 20))
+    with open(self.path, "rb") as file:
+      self.assertEqual(elf_sections.end(file), len(_OBJECT))
+    with elf_sections.mapped(self.path) as data:
+      self.assertEqual(data[:], _OBJECT)
 
 
 if __name__ == "__main__":

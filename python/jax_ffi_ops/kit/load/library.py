@@ -23,8 +23,8 @@ class Library:
   """A shared object of FFI handlers, made by `xla_ffi_extension` or otherwise.
 
   The object needs no Python headers and works with any version of Python. It
-  is checked when it is loaded: XLA itself would refuse a handler that was
-  compiled for a newer FFI API only later, in the first unrelated operation.
+  is checked when it is loaded. XLA would report a handler that was compiled for
+  a newer FFI API only later, from an unrelated operation.
   """
 
   def __init__(
