@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit.testing import programs
 import python_process
 
 _PATH = pathlib.Path(__file__).with_name("libforeign_ext.so")
@@ -84,6 +85,8 @@ class ForeignTest(parameterized.TestCase):
     np.testing.assert_array_equal(jax.vmap(double)(x), 2 * x)
     self.assertEqual(jax.grad(double)(1.0), 2.0)
     self.assertIn("handler my-double.op_fwd", kit.explain(double, x))
+    program = programs.Program(double, x)
+    self.assertEqual(program.call_operands("my-double.op_fwd"), [[6]])
 
   def test_the_names_of_others_stay(self):
     library = ctypes.CDLL(str(_PATH))

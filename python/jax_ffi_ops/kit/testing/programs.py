@@ -17,7 +17,7 @@ _COLLECTIVE = re.compile(
     r"(all-gather|all-reduce|all-to-all|collective-permute|reduce-scatter"
     r"|collective-broadcast)(-start)?"
 )
-_CALL = re.compile(r"stablehlo\.custom_call @(\w+)\(.* : \((.*)\) -> ")
+_CALL = re.compile(r'stablehlo\.custom_call @"?([^"(]+)"?\(.* : \((.*)\) -> ')
 
 
 # Opcodes of what gives the same memory another shape.
