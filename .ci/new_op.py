@@ -27,6 +27,7 @@ _HERE = {
 }
 _IN_A_PROJECT = {
     "dimensions": "(NULL,true),(true,EOF)->(NULL,EOF)",
+    "fixed": "(3),(3)->(3)",
     "row_dot": "(n),(n)->()",
     "turned": "(rows,cols)->(),(cols,rows)",
     "uv_dot": "(uv),(uv)->()",

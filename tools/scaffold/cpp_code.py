@@ -87,7 +87,7 @@ def _loops(dims, body):
 def _checks(formula) -> Iterator[str]:
   """Yields the checks of a call, from the first operand to the last result."""
   for dim in formula.dims:
-    size = dim if dim.isdecimal() else "kit::kUnknownDim"
+    size = int(dim) if dim.isdecimal() else "kit::kUnknownDim"
     yield f"kit::Dim n_{dim} = {size};"
   yield "kit::Checks checks;"
   dtype, (first, *_) = "kit::FloatDTypes()", formula.operands

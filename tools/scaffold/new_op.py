@@ -8,8 +8,9 @@ xla_ffi_ops the op becomes one of that repository. In any other workspace it is
 a folder below the current one.
 
 The scaffold writes neither optional operands ("?") nor trailing loops ("*"), no
-result dimension that no operand has or that a result has twice, and no backward
-handler: derivatives come from the reference. docs/authoring.md explains them.
+multiples ("2h"), no result dimension that no operand has or that a result has
+twice, and no backward handler: derivatives come from the reference.
+docs/authoring.md explains them.
 """
 
 import argparse

@@ -20,6 +20,7 @@ _SIGNATURES = (
     "(n)->(n)",
     "(n),(n)->()",
     "(uv),(uv)->()",
+    "(3),(3)->(3)",
     "(n)->(),(n)",
     "(n,n)->(n)",
     "(m,n)->(n,m)",
@@ -148,6 +149,7 @@ class NewOpTest(parameterized.TestCase):
       ("(n),(n)?->()", r"writes no operands to leave out, which '\?'"),
       ("(n,*)->(n,*)", r"writes no trailing loops, which '\*' in '\(n,\*\)"),
       ("(n)->(n,n)", r"the result \(n,n\), with a dimension twice"),
+      ("(2h),(h)->(h)", "the dimension '2h'"),
       ("(ñ)->()", "the dimension 'ñ'"),
       (f"({','.join(f'd{i}' for i in range(53))})->()", "more dimensions than"),
   )
