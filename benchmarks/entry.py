@@ -3,8 +3,9 @@
 
 from collections.abc import Callable, Mapping
 import dataclasses
+import importlib.util
 import pathlib
-import runpy
+import sys
 
 import jax
 
@@ -79,4 +80,12 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Entry:
-  return runpy.run_path(str(_FOLDER / f"{name}.py"))["ENTRY"]
+  """Returns the entry of an op."""
+  spec = importlib.util.spec_from_file_location(
+      f"benchmark_of_{name}", _FOLDER / f"{name}.py"
+  )
+  module = importlib.util.module_from_spec(spec)
+  # torch.compile imports the module of a function that has global variables.
+  sys.modules[spec.name] = module
+  spec.loader.exec_module(module)
+  return module.ENTRY

@@ -2,6 +2,7 @@
 """What is timed is all that was asked for, and a bad peer is not the end."""
 
 import dataclasses
+import importlib
 from unittest import mock
 
 from absl.testing import absltest
@@ -13,6 +14,7 @@ import numpy as np
 import accuracy
 import entry
 import measurement
+import pallas_peers
 import variants
 
 
@@ -96,6 +98,29 @@ class HarnessTest(parameterized.TestCase):
         wrong[0], float(0.5 * norm(results[0][6]) / norm(results[0])), places=5
     )
     np.testing.assert_allclose(wrong[1:], 0.25, rtol=1e-5)
+
+  def test_entries_are_of_modules(self):
+    """torch.compile drops out else."""
+    found = entry.load("rms_norm")
+    module = importlib.import_module(found.torch["torch"].__module__)
+    self.assertIs(module.ENTRY, found)
+
+  @parameterized.parameters(
+      ("rms_norm", 1e-6), ("layer_norm", 1e-6), ("softmax", None)
+  )
+  def test_kernels_of_pallas(self, op, eps):
+    found = pallas_peers.peers(op, eps, interpret=True)
+    entry_peers = entry.load(op).peers
+    ((operands, _),) = entry.load(op).make_sets((3, 200), "float32", 1)
+    for peer in found.values():
+      np.testing.assert_allclose(
+          peer(*operands),
+          entry_peers["jax.numpy"](*operands),
+          rtol=1e-4,
+          atol=1e-5,
+      )
+    # Without a GPU they are no peers.
+    self.assertNotIn("pallas", entry_peers)
 
   def test_weights_are_the_same_in_all_sets(self):
     one, other = _ENTRY.make_sets((8, 4), "float32", 2)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from entry import Entry
 from jax_ffi_ops import layer_norm
+import pallas_peers
 
 _EPS = 1e-6
 
@@ -34,7 +35,8 @@ ENTRY = Entry(
     operands=lambda rows, cols: ((rows, cols), (cols,), (cols,)),
     forward=2,  # x, y
     backward=3,  # x, dy, dx
-    peers={"jax.numpy": _plain, "one pass": _one_pass},
+    peers={"jax.numpy": _plain, "one pass": _one_pass}
+    | pallas_peers.peers("layer_norm", _EPS),
     torch={
         "torch": lambda nn, x, scale, bias: nn.layer_norm(
             x, x.shape[-1:], scale, bias, _EPS

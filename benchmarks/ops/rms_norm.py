@@ -6,6 +6,7 @@ import jax.numpy as jnp
 
 from entry import Entry
 from jax_ffi_ops import rms_norm
+import pallas_peers
 
 _EPS = 1e-6
 
@@ -21,7 +22,7 @@ ENTRY = Entry(
     operands=lambda rows, cols: ((rows, cols), (cols,)),
     forward=2,  # x, y
     backward=3,  # x, dy, dx
-    peers={"jax.numpy": _plain},
+    peers={"jax.numpy": _plain} | pallas_peers.peers("rms_norm", _EPS),
     torch={
         "torch": lambda nn, x, scale: nn.rms_norm(x, x.shape[-1:], scale, _EPS),
         "liger": lambda liger, x, scale: liger.liger_rms_norm(

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 
 from entry import Entry
 from jax_ffi_ops import softmax
+import pallas_peers
 
 
 def _plain(x):
@@ -18,7 +19,7 @@ ENTRY = Entry(
     operands=lambda rows, cols: ((rows, cols),),
     forward=2,  # x, y
     backward=3,  # y, dy, dx
-    peers={"jax.numpy": _plain},
+    peers={"jax.numpy": _plain} | pallas_peers.peers("softmax"),
     torch={
         "torch": lambda nn, x: nn.softmax(x, -1),
         "liger": lambda liger, x: liger.liger_softmax(x),
