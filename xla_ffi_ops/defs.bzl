@@ -6,25 +6,13 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
 load("@rules_python//python:defs.bzl", "py_library")
-load("//xla_ffi_ops:options.bzl", "all_defined", "optimized")
+load("//xla_ffi_ops:options.bzl", "COPTS", "KERNEL_COPTS", "all_defined", "optimized")
 load("//xla_ffi_ops/private:aliases.bzl", "aliases")
 load("//xla_ffi_ops/private:cuda_library.bzl", _cuda_library = "cuda_library")
 load("//xla_ffi_ops/private:symbols.bzl", "exported_symbols")
 load("//xla_ffi_ops/private:version_script.bzl", "version_script")
 
 cuda_library = _cuda_library
-
-# What the headers of this repository need; a consumer's .bazelrc is its own.
-_COPTS = ["-std=c++17"]
-
-# -fopenmp-simd obeys `#pragma omp simd` and brings no OpenMP runtime. The other
-# two let loops with sqrt and with selects be vectorized; none of them changes
-# a result, as -ffast-math does.
-_KERNEL_COPTS = _COPTS + optimized("-O3") + [
-    "-fopenmp-simd",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-]
 
 def xla_ffi_kernel(name, copts = [], deps = [], **kwargs):
     """A CPU kernel: plain C++ on pointers and sizes, optimized for speed.
@@ -39,7 +27,7 @@ def xla_ffi_kernel(name, copts = [], deps = [], **kwargs):
     """
     cc_library(
         name = name,
-        copts = _KERNEL_COPTS + copts,
+        copts = KERNEL_COPTS + copts,
         deps = deps + [Label("//xla_ffi_ops/kit:kernel")],
         **kwargs
     )
@@ -74,7 +62,7 @@ def xla_ffi_library(
     cc_library(
         name = name,
         alwayslink = True,
-        copts = _COPTS + optimized("-O2") + copts,
+        copts = COPTS + optimized("-O2") + copts,
         local_defines = local_defines,
         deps = deps + [Label("//xla_ffi_ops:ffi")],
         **kwargs
@@ -336,7 +324,7 @@ def xla_ffi_python_module(
         name = name + ".so",
         srcs = srcs,
         additional_linker_inputs = linked.inputs,
-        copts = _COPTS + optimized("-O2") + _BINDING_COPTS[binding] + copts,
+        copts = COPTS + optimized("-O2") + _BINDING_COPTS[binding] + copts,
         linkopts = linked.linkopts,
         linkshared = True,
         deps = linked.deps,

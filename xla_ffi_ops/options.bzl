@@ -20,3 +20,15 @@ def all_defined():
         Label("//xla_ffi_ops/private:{}_sanitizer".format(name)): []
         for name in SANITIZERS
     } | {"//conditions:default": ["-Wl,-z,defs"]})
+
+# What the headers of this repository need; a consumer's .bazelrc is its own.
+COPTS = ["-std=c++17"]
+
+# -fopenmp-simd obeys `#pragma omp simd` and brings no OpenMP runtime. The other
+# two let loops with sqrt and with selects be vectorized; none of them changes
+# a result, as -ffast-math does.
+KERNEL_COPTS = COPTS + optimized("-O3") + [
+    "-fopenmp-simd",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+]

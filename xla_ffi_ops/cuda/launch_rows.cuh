@@ -2,7 +2,13 @@
 // Runs a formula of rows (kit/formula.h) on a CUDA device:
 //
 //   LaunchRows(device, formula, {begin, groups, rows, cols}, Operands{x, dy},
-//              Operands{Weight<W>{scale, 1}}, Operands{dx}, Operands{dscale});
+//              Operands{scale}, Operands{dx}, Operands{dscale});
+//
+// An op's .cu has, for each of its formulas,
+//
+//   namespace xla_ffi_ops {
+//   template struct Kernels<Cuda, my_op::ForwardFormula, my_op::RowTypes>;
+//   }  // namespace xla_ffi_ops
 //
 // Narrow and middle rows are kept in registers (row_kernel.cuh), by the threads
 // of a warp, of a block, or of a cluster of blocks; long rows are read again in
@@ -24,6 +30,8 @@
 #include "xla_ffi_ops/cuda/stream_device.cuh"
 #include "xla_ffi_ops/cuda/sum_parts.cuh"
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/rows.h"
+#include "xla_ffi_ops/kit/run_formula.h"
 
 namespace xla_ffi_ops {
 
@@ -118,14 +126,14 @@ void LaunchRowKernels(const StreamDevice& device, cudaStream_t stream,
 
 }  // namespace internal
 
-template <typename Formula, typename T, typename W, int kInputs, int kWeights,
-          int kOutputs, int kSums = 0>
-void LaunchRows(Cuda device, const Formula& formula, RowRange range,
-                const Operands<Rows<const T>, kInputs>& inputs,
-                const Operands<Weight<W>, kWeights>& weights,
-                const Operands<T*, kOutputs>& outputs,
-                const Operands<Workspace<W, Accumulator<T>>, kSums>& sums) {
-  using Args = RowArgs<Formula, T, W, kInputs, kWeights, kOutputs, kSums>;
+template <typename Formula, typename T, typename W>
+void LaunchRows(Cuda device, const Formula& formula, const RowRange& range,
+                const Operands<Rows<const T>, Formula::kInputs>& inputs,
+                const Operands<Rows<const W>, Formula::Weights::kSize>& weights,
+                const Operands<T*, Formula::kOutputs>& outputs,
+                const Operands<SumOf<Cuda, T, W>, Formula::kSums>& sums) {
+  constexpr int kSums = Formula::kSums;
+  using Args = RowArgs<Formula, T, W>;
   Args args{range, formula, inputs, weights, outputs, sums, 0, 1};
   for (int i = 0; i < kSums; ++i) {
     if (sums[i].out == nullptr) continue;
@@ -149,6 +157,14 @@ void LaunchRows(Cuda device, const Formula& formula, RowRange range,
   } else {
     internal::LaunchRowKernels<1>(current, device.stream, args);
   }
+}
+
+template <typename Formula, typename T, typename W>
+void RunFormula(Cuda device, const Formula& formula, const RowRange& range,
+                const RowArrays<Formula, T, W>& arrays,
+                const Operands<SumOf<Cuda, T, W>, Formula::kSums>& sums) {
+  LaunchRows(device, formula, range, arrays.inputs, arrays.weights,
+             arrays.outputs, sums);
 }
 
 }  // namespace xla_ffi_ops

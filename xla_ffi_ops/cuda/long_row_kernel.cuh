@@ -61,10 +61,13 @@ __global__ __launch_bounds__(Args::kThreads, 1) void LongRowKernel(
         }
       };
       auto known = args.formula.Load(row);
-      RunPasses</*kLong=*/true>(args, known, reduce, for_each);
+      RunPasses</*kLong=*/true>(args, known, reduce, for_each,
+                                [](int, int, const auto&) {});
       if (first == 0) args.formula.Save(row, known);
       for_each([&](int64_t column, int, const auto& elements) {
-        StoreOutputs(args, known, row, column, elements);
+        StoreOutputs<kSize>(args, row, column, [&](int k) {
+          return StoreOf(args, known, elements, k);
+        });
         if constexpr (Args::kSums > 0) {
           Acc sums[Args::kSums][kSize] = {};
           if (step % args.part_steps != 0) {

@@ -91,6 +91,11 @@ class Pack {
     return internal::Widen(element);
   }
 
+  __device__ void Set(int i, T element) {
+    static_assert(sizeof(T) >= 4);
+    memcpy(words_ + i * (sizeof(T) / 4), &element, sizeof(T));
+  }
+
   // Rounds each value once.
   template <typename From>
   __device__ void Round(const From (&values)[kSize]) {

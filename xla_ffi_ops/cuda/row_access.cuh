@@ -39,7 +39,7 @@ bool CanUseVectors(const Args& args) {
     bits |= reinterpret_cast<uintptr_t>(array);
   };
   for (int i = 0; i < Args::kInputs; ++i) add(args.inputs[i].data);
-  for (int i = 0; i < Args::kWeights; ++i) add(args.weights[i].rows.data);
+  for (int i = 0; i < Args::kWeights; ++i) add(args.weights[i].data);
   for (int i = 0; i < Args::kOutputs; ++i) add(args.outputs[i]);
   for (int i = 0; i < Args::kSums; ++i) {
     add(args.sums[i].out);

@@ -10,54 +10,23 @@
 #include "xla_ffi_ops/cuda/pack.cuh"
 #include "xla_ffi_ops/kit/formula.h"
 #include "xla_ffi_ops/kit/rows.h"
+#include "xla_ffi_ops/kit/run_formula.h"
 #include "xla_ffi_ops/kit/workspace.h"
 
 namespace xla_ffi_ops {
 
-// Operands of one kind, of which an op may have none.
-template <typename T, int n>
-struct Operands {
-  T operand[n > 0 ? n : 1];
-
-  XLA_FFI_OPS_HD T& operator[](int i) { return operand[i]; }
-  XLA_FFI_OPS_HD const T& operator[](int i) const { return operand[i]; }
-};
-template <typename T, typename... Same>
-Operands(T, Same...) -> Operands<T, 1 + sizeof...(Same)>;
-
-// An operand that rows may share. If rows.data is null, all of its elements are
-// `absent`.
-template <typename W>
-struct Weight {
-  Rows<const W> rows;
-  int absent;
-};
-
-// For formulas without weights, or sums over rows.
-template <typename W>
-inline constexpr Operands<Weight<W>, 0> kNoWeights = {};
-template <typename T, typename W>
-inline constexpr Operands<Workspace<W, Accumulator<T>>, 0> kNoSums = {};
-
-// Rows begin to begin + groups * rows.
-struct RowRange {
-  int64_t begin;
-  int64_t groups;  // each has its own sums over its rows
-  int64_t rows;    // of a group
-  int64_t cols;
-};
-
 // T is the dtype of what each row has, W that of the weights.
-template <typename Formula_, typename T_, typename W_, int kInputs_,
-          int kWeights_, int kOutputs_, int kSums_>
+// Kernels' names, which tests read, say how many sums there are.
+template <typename Formula_, typename T_, typename W_,
+          int kSums_ = Formula_::kSums>
 struct RowArgs : RowRange {
   using Formula = Formula_;
   using T = T_;
   using W = W_;
   using Acc = Accumulator<T>;
-  static constexpr int kInputs = kInputs_;
-  static constexpr int kWeights = kWeights_;
-  static constexpr int kOutputs = kOutputs_;
+  static constexpr int kInputs = Formula::kInputs;
+  static constexpr int kWeights = Formula::Weights::kSize;
+  static constexpr int kOutputs = Formula::kOutputs;
   static constexpr int kSums = kSums_;
 
   // The threads of a multiprocessor: 64 registers for each, or 128 where sums
@@ -66,7 +35,7 @@ struct RowArgs : RowRange {
 
   Formula formula;
   Operands<Rows<const T>, kInputs> inputs;
-  Operands<Weight<W>, kWeights> weights;
+  Operands<Rows<const W>, kWeights> weights;  // null where absent
   Operands<T*, kOutputs> outputs;
 
   // Sums over the rows of a group have two stages: the rows are dealt out to

@@ -22,7 +22,7 @@ struct WeightRow {
   __device__ WeightRow(const Args& args, int64_t row) {
 #pragma unroll
     for (int i = 0; i < Args::kWeights; ++i) {
-      const auto& rows = args.weights[i].rows;
+      const auto& rows = args.weights[i];
       at[i] = rows.data == nullptr ? nullptr : rows[row];
     }
   }
@@ -52,7 +52,9 @@ struct Elements {
         LoadValues(weights.at[i] + column, weight[i]);
       } else {
 #pragma unroll
-        for (int k = 0; k < kSize; ++k) weight[i][k] = args.weights[i].absent;
+        for (int k = 0; k < kSize; ++k) {
+          weight[i][k] = Args::Formula::Weights::Absent(i);
+        }
       }
     }
   }

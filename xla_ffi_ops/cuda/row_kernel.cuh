@@ -9,6 +9,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "xla_ffi_ops/cuda/add_rows.cuh"
 #include "xla_ffi_ops/cuda/pack.cuh"
@@ -105,10 +106,23 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
             }
           }
         };
-        RunPasses</*kLong=*/false>(args, known[r], reduce, for_each);
+        // The numbers that the last pass adds, if these are all that is needed,
+        // take the place of the input. For those of 16 bits there is no room.
+        constexpr bool kKeeps =
+            kStoresAdded<typename Args::Formula> && std::is_same_v<T, Acc>;
+        const auto keep = [&](int i, int k, const auto& stat) {
+          if constexpr (kKeeps) packs[r][i][0].Set(k, stat.value[0]);
+        };
+        RunPasses</*kLong=*/false>(args, known[r], reduce, for_each, keep);
         if (valid && first == 0) args.formula.Save(row, known[r]);
         for_each([&](int64_t column, int i, const auto& elements) {
-          StoreOutputs(args, known[r], row, column, elements);
+          StoreOutputs<kSize>(args, row, column, [&](int k) {
+            if constexpr (kKeeps) {
+              return args.formula.StoreAdded(known[r], packs[r][i][0][k]);
+            } else {
+              return StoreOf(args, known[r], elements, k);
+            }
+          });
           if constexpr (Args::kSums > 0) {
             AddColumns(args, known[r], elements, sums[i]);
           }
@@ -118,7 +132,7 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
         if (args.parts == 0) continue;
         const bool is_last = base + step >= args.rows;
         if (++steps < args.part_steps && !is_last) continue;
-        const bool stores = AddRowsOfBlock<kLoads * kSums * kSize>(sums[0][0]);
+        const bool stores = AddRowsOfBlock(sums);
 #pragma unroll
         for (int i = 0; i < kLoads; ++i) {
           const int column = first + i * stride;
@@ -126,7 +140,9 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
             args.StoreSums(group, part, column, sums[i], !args.HasStages());
           }
 #pragma unroll
-          for (int n = 0; n < kSums * kSize; ++n) sums[i][0][n] = 0;
+          for (int n = 0; n < kSums * kSize; ++n) {
+            sums[i][n / kSize][n % kSize] = 0;
+          }
         }
         part += gridDim.y;
         steps = 0;

@@ -55,11 +55,12 @@ inline constexpr int kStatBytes = internal::MaxStatBytes<Args>(
 
 // Finds out what there is to know of a row: pass p and the later ones. In a
 // long row, the sums of a thread's batches of accesses are added with
-// compensation: of each batch, access 0 comes first.
+// compensation: of each batch, access 0 comes first. keep(i, k, statistic) is
+// called with that of element k of access i in the last pass.
 template <bool kLong, int p = 0, typename Args, typename Row, typename Reduce,
-          typename ForEach>
+          typename ForEach, typename Keep>
 __device__ inline void RunPasses(const Args& args, Row& row, Reduce& reduce,
-                                 const ForEach& for_each) {
+                                 const ForEach& for_each, const Keep& keep) {
   if constexpr (p < Args::Formula::kPasses) {
     using Stat = internal::Stat<Args, p>;
     const internal::AddOf<p, typename Args::Formula> add{args.formula, row};
@@ -70,11 +71,14 @@ __device__ inline void RunPasses(const Args& args, Row& row, Reduce& reduce,
         batches.Add(total);
         total = Stat::Initial();
       }
-      Stat stat = elements.Call(0, add);
+      const auto stat_of = [&](int k) {
+        const Stat stat = elements.Call(k, add);
+        if constexpr (p + 1 == Args::Formula::kPasses) keep(i, k, stat);
+        return stat;
+      };
+      Stat stat = stat_of(0);
 #pragma unroll
-      for (int k = 1; k < elements.kSize; ++k) {
-        stat.Combine(elements.Call(k, add));
-      }
+      for (int k = 1; k < elements.kSize; ++k) stat.Combine(stat_of(k));
       total.Combine(stat);
     });
     if constexpr (kLong) {
@@ -83,20 +87,26 @@ __device__ inline void RunPasses(const Args& args, Row& row, Reduce& reduce,
     }
     args.formula.Finish(Pass<p>(), row, reduce(total),
                         static_cast<typename Args::Acc>(args.cols));
-    RunPasses<kLong, p + 1>(args, row, reduce, for_each);
+    RunPasses<kLong, p + 1>(args, row, reduce, for_each, keep);
   }
 }
 
-// Stores what the formula makes of an access to the row of `index`.
+// The outputs of element k.
 template <typename Args, typename Row, int kSize>
-__device__ inline void StoreOutputs(const Args& args, const Row& row,
-                                    int64_t index, int64_t column,
-                                    const Elements<Args, kSize>& elements) {
+__device__ inline auto StoreOf(const Args& args, const Row& row,
+                               const Elements<Args, kSize>& elements, int k) {
+  return elements.Call(
+      k, [&](auto... x) { return args.formula.Store(row, x...); });
+}
+
+// Stores store(k) for each element of an access to the row of `index`.
+template <int kSize, typename Args, typename Store>
+__device__ inline void StoreOutputs(const Args& args, int64_t index,
+                                    int64_t column, const Store& store) {
   typename Args::Acc values[Args::kOutputs][kSize];
 #pragma unroll
   for (int k = 0; k < kSize; ++k) {
-    const auto results = elements.Call(
-        k, [&](auto... x) { return args.formula.Store(row, x...); });
+    const auto results = store(k);
 #pragma unroll
     for (int i = 0; i < Args::kOutputs; ++i) values[i][k] = results.value[i];
   }

@@ -3,7 +3,7 @@
 #ifndef XLA_FFI_OPS_KIT_COMPENSATED_H_
 #define XLA_FFI_OPS_KIT_COMPENSATED_H_
 
-#include "xla_ffi_ops/kit/device.h"  // XLA_FFI_OPS_HD
+#include "xla_ffi_ops/kit/device.h"
 
 namespace xla_ffi_ops {
 

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 
 #include "xla/ffi/api/ffi.h"
 #include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/kit/types.h"
 
 namespace xla_ffi_ops {
 
@@ -94,32 +94,26 @@ struct DTypes {
 
 namespace internal {
 
-template <xla::ffi::DataType none, xla::ffi::DataType... dtypes>
-using ButTheFirst = DTypes<dtypes...>;
+template <typename... T>
+DTypes<kDTypeOf<T>...> DTypesFor(Types<T...>);
 
 }  // namespace internal
 
-#define XLA_FFI_OPS_AND_DTYPE_(T) , kDTypeOf<T>
-using FloatDTypes =
-    internal::ButTheFirst<xla::ffi::DataType::INVALID XLA_FFI_OPS_TYPES(
-        XLA_FFI_OPS_AND_DTYPE_)>;
-#undef XLA_FFI_OPS_AND_DTYPE_
+// The dtypes of a list of types (types.h).
+template <typename List>
+using DTypesOf = decltype(internal::DTypesFor(List()));
+
+using FloatDTypes = DTypesOf<FloatTypes>;
+
+// Those of an op's DeviceTypes on a device.
+template <typename Device, typename OpTypes>
+using DTypesOn = DTypesOf<typename OpTypes::template On<Device>>;
 
 // The dtype of sums over values of the floating-point `dtype`; Accumulator in
 // float16.h is its C++ type.
 inline xla::ffi::DataType AccumulatorDType(xla::ffi::DataType dtype) {
   return dtype == xla::ffi::F64 ? xla::ffi::F64 : xla::ffi::F32;
 }
-
-// Stands for a C++ type in a function argument.
-template <typename T>
-struct TypeTag {
-  using type = T;
-};
-
-// The type that a tag stands for: `TypeOf<decltype(tag)>`.
-template <typename Tag>
-using TypeOf = typename std::remove_reference_t<Tag>::type;
 
 // Returns fn(TypeTag<T>()) for the C++ type T of `dtype`:
 //
@@ -139,19 +133,15 @@ auto Dispatch(DTypes<head, tail...>, xla::ffi::DataType dtype, Fn&& fn) {
   }
 }
 
-// Returns fn(TypeTag<T>(), TypeTag<W>()) for rows of dtype `rows` and weights
-// of dtype `weights`, a pair of XLA_FFI_OPS_WEIGHTED_TYPES, as Dispatch does.
-template <typename Fn>
-auto DispatchWeighted(xla::ffi::DataType rows, xla::ffi::DataType weights,
-                      Fn&& fn) {
-#define XLA_FFI_OPS_CASE_(T, W)                        \
-  if (rows == kDTypeOf<T> && weights == kDTypeOf<W>) { \
-    return fn(TypeTag<T>(), TypeTag<W>());             \
-  }
-  XLA_FFI_OPS_WEIGHTED_TYPES(XLA_FFI_OPS_CASE_)
-#undef XLA_FFI_OPS_CASE_
-  throw std::invalid_argument("no kernel for dtypes " + Name(rows) + " and " +
-                              Name(weights));
+// Returns fn(TypeTag<T>(), TypeTag<W>()) for rows of dtype `rows`, one of the
+// list, and weights of dtype `weights`, as Dispatch does.
+template <typename List, typename Fn>
+auto DispatchWeighted(List list, xla::ffi::DataType rows,
+                      xla::ffi::DataType weights, Fn&& fn) {
+  return Dispatch(list, rows, [&](auto t) {
+    using Weights = DTypesOf<WeightTypes<TypeOf<decltype(t)>>>;
+    return Dispatch(Weights(), weights, [&](auto w) { return fn(t, w); });
+  });
 }
 
 }  // namespace xla_ffi_ops

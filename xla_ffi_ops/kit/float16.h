@@ -130,17 +130,4 @@ using Accumulator =
 
 }  // namespace xla_ffi_ops
 
-// Calls MACRO(T) for the types that kernels are made for, and MACRO(T, W) for
-// those with weights, which have type T or Accumulator<T>. Without weights, W
-// is T.
-#define XLA_FFI_OPS_TYPES(MACRO) \
-  MACRO(Float16) MACRO(BFloat16) MACRO(float) MACRO(double)
-#define XLA_FFI_OPS_WEIGHTED_TYPES(MACRO) \
-  MACRO(Float16, Float16)                 \
-  MACRO(Float16, float)                   \
-  MACRO(BFloat16, BFloat16)               \
-  MACRO(BFloat16, float)                  \
-  MACRO(float, float)                     \
-  MACRO(double, double)
-
 #endif  // XLA_FFI_OPS_KIT_FLOAT16_H_

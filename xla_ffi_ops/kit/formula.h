@@ -1,35 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a formula of rows is made of: one text of an op for g++ and nvcc.
 //
-//   struct Formula {                     // XLA_FFI_OPS_HD functions of one
-//   element
-//     static constexpr int kPasses = 1;  // over a row, before the outputs
-//     struct Row { ... };                // what is known of one row
+//   template <typename Acc>
+//   struct Formula {
+//     // Of one row: arrays that it reads and writes, sums over rows, and
+//     passes
+//     // over the row before the outputs.
+//     static constexpr int kInputs = 1, kOutputs = n, kSums = m, kPasses = 1;
+//     using Weights = ...;               // the weights, such as
+//     WeightDefaults<1> struct Row { ... };                // what is known of
+//     one row
+//
+//     // Functions of one element or row; each is an XLA_FFI_OPS_HD.
 //     Row Load(int64_t row) const;       // residuals of an earlier kernel
 //     S Add(Pass<p>, const Row&, Acc x...) const;         // of one element
 //     void Finish(Pass<p>, Row&, S total, Acc cols) const;  // after pass p
 //     void Save(int64_t row, const Row&) const;           // residuals
-//     Values<Acc, n> Store(const Row&, Acc x...) const;   // the n outputs
-//     Sums<Acc, m> Column(const Row&, Acc x...) const;    // terms of m sums
-//                                                         // over the rows
+//     Values<Acc, n> Store(const Row&, Acc x...) const;   // the outputs
+//     Sums<Acc, m> Column(const Row&, Acc x...) const;    // terms of the sums
 //     Values<Acc, 1> StoreAdded(const Row&, Acc) const;   // optional: Store,
 //   };                       // from the number that Add gave in the last pass
 //
 // S is a statistic: Sums, Max, or another struct. It has an array `value` of
 // one or two numbers, Initial(), and two Combine functions: one combines two
-// numbers, the other combines whole statistics. x... are
-// the elements of the inputs, widened: first those of the rows, then those of
-// the weights; a weight that is not there gives what changes nothing (Ones,
-// Zeros). Column gives the term of each weight's gradient, in the order of the
-// weights; without weights there is none.
+// numbers, the other combines whole statistics. x... are the elements of the
+// inputs, widened: first those of the rows, then those of the weights. Column
+// gives the term of each weight's gradient, in the order of the weights.
+//
+// A formula that rounds to the type of the rows is a template of that type and
+// of Acc.
 #ifndef XLA_FFI_OPS_KIT_FORMULA_H_
 #define XLA_FFI_OPS_KIT_FORMULA_H_
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "xla_ffi_ops/kit/compensated.h"
-#include "xla_ffi_ops/kit/device.h"  // XLA_FFI_OPS_HD
+#include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/float16.h"
 #include "xla_ffi_ops/kit/rows.h"
 #ifdef __CUDACC__
@@ -41,6 +49,19 @@ namespace xla_ffi_ops {
 // The number of a pass, for overloads.
 template <int p>
 struct Pass {};
+
+// The weights of a formula: the number that stands for each if it is absent.
+template <int... absent>
+struct WeightDefaults {
+  static constexpr int kSize = sizeof...(absent);
+
+  XLA_FFI_OPS_HD static constexpr float Absent(int i) {
+    // x + -0.0 is x for every x, and compiled to nothing.
+    constexpr float values[] = {
+        (absent == 0 ? -0.0f : static_cast<float>(absent))..., 0};
+    return values[i];
+  }
+};
 
 template <typename Acc, int n>
 struct Values {
@@ -100,6 +121,13 @@ struct Max {
     value[0] = Combine(value[0], other.value[0]);
   }
 };
+
+// Whether a formula has StoreAdded.
+template <typename F, typename = void>
+inline constexpr bool kStoresAdded = false;
+template <typename F>
+inline constexpr bool kStoresAdded<F, std::void_t<decltype(&F::StoreAdded)>> =
+    true;
 
 // `value` as it is after it was stored in a T.
 template <typename T>

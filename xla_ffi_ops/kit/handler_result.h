@@ -96,7 +96,7 @@ inline HandlerResult Join(HandlerResult first, HandlerResult second) {
       joined->Done(error ? *error : success);
     });
   }
-  return future;
+  return HandlerResult(std::move(future));
 }
 
 }  // namespace xla_ffi_ops

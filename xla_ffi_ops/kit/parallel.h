@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <utility>
 
 #include "xla/ffi/api/ffi.h"
@@ -41,32 +40,20 @@ struct CpuContext {
 template <typename Body, typename Finish = internal::Nothing>
 HandlerResult ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
                           Body body, Finish finish = {}) {
-  using Loop = internal::ParallelLoop<Body, Finish>;
+  using Loop = internal::LoopOf<Body, Finish>;
   if (n <= 0) return internal::Try<xla::ffi::Error>(finish);
   grain = std::max<int64_t>(1, grain);
-  const int64_t ranges = n / grain + (n % grain != 0);
+  const internal::Split split{n, grain, n / grain + (n % grain != 0)};
   const int64_t threads =
-      ranges == 1 ? 1 : std::min(pool.num_threads(), ranges);
+      split.ranges == 1 ? 1 : std::min(pool.num_threads(), split.ranges);
   if (threads <= 1) {
-    Loop loop(n, grain, ranges, std::move(body), std::move(finish));
+    Loop loop(split, std::move(body), std::move(finish));
     loop.Run();
     return loop.error();
   }
-  const auto loop = std::make_shared<Loop>(n, grain, ranges, std::move(body),
-                                           std::move(finish));
-  xla::ffi::Promise promise;
-  xla::ffi::Future future(promise);
-  try {
-    for (int64_t i = 1; i < threads; ++i) {
-      pool.Schedule(internal::Task([loop, promise] {
-        if (loop->Run()) internal::Resolve(promise, loop->error());
-      }));
-    }
-  } catch (const std::bad_alloc&) {
-    // The threads that there is memory for do the work.
-  }
-  if (loop->Run()) return loop->error();
-  return future;
+  return internal::RunLoop(
+      pool, threads,
+      std::make_shared<Loop>(split, std::move(body), std::move(finish)));
 }
 
 // The grain that keeps work below about 128 KiB of memory traffic on one

@@ -59,28 +59,6 @@ struct Rows {
   }
 };
 
-namespace internal {
-
-struct OneRow {
-  XLA_FFI_OPS_HD float operator[](int64_t) const { return 1.0f; }
-};
-struct ZeroRow {
-  XLA_FFI_OPS_HD float operator[](int64_t) const { return -0.0f; }
-};
-
-}  // namespace internal
-
-// Rows of ones: stands for a weight that is not there.
-struct Ones {
-  XLA_FFI_OPS_HD internal::OneRow operator[](int64_t) const { return {}; }
-};
-
-// The same for a weight that is added: x + -0.0 is x for every x, and compiled
-// to nothing.
-struct Zeros {
-  XLA_FFI_OPS_HD internal::ZeroRow operator[](int64_t) const { return {}; }
-};
-
 }  // namespace xla_ffi_ops
 
 #endif  // XLA_FFI_OPS_KIT_ROWS_H_

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a formula (formula.h) over rows on the CPU.
+// Runs a formula (formula.h) over a block of rows on the CPU: what
+// cpu_kernels.h compiles for each level of x86-64.
 //
 // The code is shaped by what g++ 12 vectorizes in a function of several clones.
 #ifndef XLA_FFI_OPS_KIT_RUN_ROWS_H_
 #define XLA_FFI_OPS_KIT_RUN_ROWS_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -13,16 +13,25 @@
 
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/formula.h"
-#include "xla_ffi_ops/kit/long_sums.h"
 #include "xla_ffi_ops/kit/outputs.h"
 #include "xla_ffi_ops/kit/pairs.h"
-#include "xla_ffi_ops/kit/rows.h"
 #include "xla_ffi_ops/kit/store_rows.h"
 #include "xla_ffi_ops/kit/total.h"
 
-namespace xla_ffi_ops {
+namespace xla_ffi_ops::internal {
 
-namespace internal {
+// The most columns of a row of which the passes fetch the lines to be stored
+// to. They have to stay in the cache until then: with 4 bytes each, a row takes
+// a quarter of a second-level cache of 1 MiB, and several rows at once, which
+// are read from and added to other arrays meanwhile, half of the first-level
+// cache of 32 KiB.
+template <int kRows>
+inline constexpr int64_t kFetchedCols =
+    kRows > 1 ? 16384 / (4 * 4) : 262144 / 4;
+
+// The most columns of a row whose numbers of the last pass are kept: likewise a
+// quarter of a second-level cache.
+inline constexpr int64_t kKeptCols = 262144 / 4;
 
 // `added` is where the numbers that the last pass adds go, or nullptr. There
 // are no pairs then: an exponential of each of two elements needs more
@@ -55,12 +64,13 @@ XLA_FFI_OPS_HD void RunLines(const F& f, int64_t begin, int64_t cols,
   typename F::Row row[kRows];
   out = out.At(begin * cols);
   // Stores wait for lines that are not in the cache, up to a third of the time.
-  // So the passes prefetch them. In longer rows that costs more than it saves.
-  const int64_t fetched = cols <= (kRows > 1 ? 1024 : 65536) ? -1 : 0;
+  // So the passes prefetch them. In longer rows that costs more than it saves:
+  // there it is the first line again and again, which is cheaper than a branch.
+  const int64_t stride = cols <= kFetchedCols<kRows> ? 1 : 0;
   for (int i = 0; i < kRows; ++i) {
     const auto fetch = [=](int64_t j) XLA_FFI_OPS_INLINED {
       for (int k = 0; k < n; ++k) {
-        __builtin_prefetch(out.data[k] + i * cols + (j & fetched), 1);
+        __builtin_prefetch(out.data[k] + i * cols + j * stride, 1);
       }
     };
     row[i] = f.Load(begin + i);
@@ -95,12 +105,6 @@ XLA_FFI_OPS_HD void RunLines(const F& f, int64_t begin, int64_t cols,
   }
 }
 
-template <typename F, typename = void>
-struct StoresAdded : std::false_type {};
-template <typename F>
-struct StoresAdded<F, std::void_t<decltype(&F::StoreAdded)>> : std::true_type {
-};
-
 // One row of a formula that has StoreAdded, and no weights. Such passes compute
 // much: they fetch the next row and the lines that this one is stored to.
 template <typename F, typename T, typename Acc, typename... Same>
@@ -119,14 +123,14 @@ XLA_FFI_OPS_HD void RunLineByAdded(const F& f, int64_t i, int64_t cols, T* y,
   }
 }
 
-// Rows [begin, end), and the sums over them.
+// Rows [begin, end); what they add to the sums over rows is added to `columns`.
+// In: Rows or AbsentRows.
 template <typename F, typename T, int n, typename Acc, int m, typename... In>
 XLA_FFI_OPS_HD void RunBlock(const F& f, int64_t begin, int64_t end,
                              int64_t cols, Outputs<T, n> out,
                              Outputs<Acc, m> columns, const In&... in) {
   int64_t row = begin;
   if constexpr (m > 0) {
-    for (int i = 0; i < m; ++i) std::fill_n(columns.data[i], cols, 0);
     // Several rows at once: the columns are read and written once for all.
     constexpr int kRows = kInPairs<T> ? 2 : 4;
     for (; row + kRows <= end; row += kRows) {
@@ -134,9 +138,8 @@ XLA_FFI_OPS_HD void RunBlock(const F& f, int64_t begin, int64_t end,
       RunLines<kRows>(f, row, cols, out, columns, LinesAt(in, row, rows)...);
     }
   }
-  // Of longer rows, the numbers would not stay in the cache.
-  if constexpr (StoresAdded<F>()) {
-    if (cols <= 65536) {
+  if constexpr (kStoresAdded<F>) {
+    if (cols <= kKeptCols) {
       std::vector<Acc> added(cols);
       for (; row < end; ++row) {
         RunLineByAdded(f, row, cols, out.data[0] + row * cols, added.data(),
@@ -149,33 +152,6 @@ XLA_FFI_OPS_HD void RunBlock(const F& f, int64_t begin, int64_t end,
   }
 }
 
-}  // namespace internal
-
-// Rows [begin, end) of `out`, and in columns[m][0, cols) the sums over these
-// rows. In: Rows, Ones, Zeros or OrFilled. Call it from an
-// XLA_FFI_OPS_CPU_KERNEL.
-template <typename F, typename T, int n, typename Acc, int m, typename... In>
-XLA_FFI_OPS_HD void RunRows(Cpu, const F& f, int64_t begin, int64_t end,
-                            int64_t cols, Outputs<T, n> out,
-                            Outputs<Acc, m> columns, const In&... in) {
-  // How many rows are summed without compensation.
-  constexpr int64_t kBlock = 64;
-  if constexpr (m == 0) {
-    internal::RunBlock(f, begin, end, cols, out, columns, in...);
-  } else {
-    const bool several = end - begin > kBlock;
-    internal::LongSums<Acc, m> sums(columns, several ? cols : 0);
-    int64_t row = begin;
-    do {
-      const int64_t stop = std::min(end, row + kBlock);
-      internal::RunBlock(f, row, stop, cols, out, sums.block, in...);
-      if (several) sums.Add();
-      row = stop;
-    } while (row < end);
-    if (several) sums.Finish();
-  }
-}
-
-}  // namespace xla_ffi_ops
+}  // namespace xla_ffi_ops::internal
 
 #endif  // XLA_FFI_OPS_KIT_RUN_ROWS_H_

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -18,6 +19,84 @@
 #include "xla_ffi_ops/kit/parallel_loop.h"
 
 namespace xla_ffi_ops {
+
+namespace internal {
+
+// The sums over the rows [begin, end), which lie in one group.
+template <typename Sum>
+using SumPart =
+    std::function<xla::ffi::Error(int64_t begin, int64_t end, Sum* sums)>;
+
+// Has store(sums, group) called with the `size` sums of each group.
+template <typename Sum>
+HandlerResult SumGroups(
+    const CpuContext& device, int64_t groups, int64_t rows,
+    int64_t bytes_per_row, int64_t size, SumPart<Sum> sum_part,
+    std::function<void(const Sum* sums, int64_t group)> store) {
+  using xla::ffi::Error;
+  // A part writes and reads its sums once more: cheap from 8 rows on. 64 parts
+  // are enough for the threads of a large machine.
+  const int64_t most = 64 / std::clamp<int64_t>(groups, 1, 64);
+  const int64_t parts = std::clamp<int64_t>(rows / 8, 1, most);
+  const int64_t part_rows = rows / parts + (rows % parts != 0);
+  const int64_t grain = std::max<int64_t>(
+      1, Grain(bytes_per_row) / std::max<int64_t>(1, part_rows));
+  // Item i is part i % parts of group i / parts.
+  auto sum_item = [=, sum_part = std::move(sum_part)](int64_t item, Sum* sums) {
+    const int64_t first_row = item / parts * rows;
+    const int64_t part = item % parts;
+    const int64_t begin = std::min(rows, part * part_rows);
+    const int64_t end = std::min(rows, begin + part_rows);
+    return sum_part(first_row + begin, first_row + end, sums);
+  };
+  if (parts == 1) {
+    return ParallelFor(device.pool, groups, grain,
+                       [=, sum_item = std::move(sum_item),
+                        store = std::move(store)](int64_t begin, int64_t end) {
+                         std::vector<Sum> sums(size);
+                         for (int64_t group = begin; group < end; ++group) {
+                           Error error = sum_item(group, sums.data());
+                           if (error.failure()) return error;
+                           store(sums.data(), group);
+                         }
+                         return Error::Success();
+                       });
+  }
+  const auto memory = std::make_shared<std::vector<Sum>>(groups * parts * size);
+  auto sum_items = [=, sum_item = std::move(sum_item)](int64_t begin,
+                                                       int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      Error error = sum_item(item, memory->data() + item * size);
+      if (error.failure()) return error;
+    }
+    return Error::Success();
+  };
+  auto add_parts = [=, store = std::move(store)] {
+    for (int64_t group = 0; group < groups; ++group) {
+      Sum* const sums = memory->data() + group * parts * size;
+      for (int64_t j = 0; j < size; ++j) {
+        Compensated<Sum> total;
+        for (int64_t part = 0; part < parts; ++part) {
+          total.Add(sums[part * size + j]);
+        }
+        sums[j] = total.value();
+      }
+      store(sums, group);
+    }
+  };
+  return ParallelFor(device.pool, groups * parts, grain, std::move(sum_items),
+                     std::move(add_parts));
+}
+
+// Compiled once.
+extern template HandlerResult SumGroups(
+    const CpuContext&, int64_t, int64_t, int64_t, int64_t, SumPart<float>,
+    std::function<void(const float*, int64_t)>);
+extern template HandlerResult SumGroups(
+    const CpuContext&, int64_t, int64_t, int64_t, int64_t, SumPart<double>,
+    std::function<void(const double*, int64_t)>);
+
+}  // namespace internal
 
 // outs[i][g, j] = sum i over the `rows` rows of group g, for each of `groups`
 // groups of consecutive rows and j in [0, cols), converted from Sum to Out
@@ -33,67 +112,22 @@ template <typename Sum, typename Out, size_t k, typename Body>
 HandlerResult SumRows(const CpuContext& device, int64_t groups, int64_t rows,
                       int64_t cols, int64_t bytes_per_row,
                       std::array<Out*, k> outs, Body body) {
-  using xla::ffi::Error;
-  // A part writes and reads its sums once more: cheap from 8 rows on. 64 parts
-  // are enough for the threads of a large machine.
-  const int64_t most = 64 / std::clamp<int64_t>(groups, 1, 64);
-  const int64_t parts = std::clamp<int64_t>(rows / 8, 1, most);
-  const int64_t part_rows = rows / parts + (rows % parts != 0);
-  const int64_t grain = std::max<int64_t>(
-      1, Grain(bytes_per_row) / std::max<int64_t>(1, part_rows));
   const int64_t size =
       (k - std::count(outs.begin(), outs.end(), nullptr)) * cols;
-  // The sums of one part; item i is part i % parts of group i / parts.
-  const auto sum_part = [=](int64_t item, Sum* sums) {
-    const int64_t first_row = item / parts * rows;
-    const int64_t part = item % parts;
-    const int64_t begin = std::min(rows, part * part_rows);
-    const int64_t end = std::min(rows, begin + part_rows);
-    return internal::Try<Error>(
-        [&] { return body(Cpu(), first_row + begin, first_row + end, sums); });
-  };
-  const auto store = [=](const Sum* sums, int64_t group) {
-    for (Out* const out : outs) {
-      if (out == nullptr) continue;
-      std::transform(sums, sums + cols, out + group * cols,
-                     [](Sum value) { return static_cast<Out>(value); });
-      sums += cols;
-    }
-  };
-  if (parts == 1) {
-    return ParallelFor(device.pool, groups, grain,
-                       [=](int64_t begin, int64_t end) {
-                         std::vector<Sum> sums(size);
-                         for (int64_t group = begin; group < end; ++group) {
-                           Error error = sum_part(group, sums.data());
-                           if (error.failure()) return error;
-                           store(sums.data(), group);
-                         }
-                         return Error::Success();
-                       });
-  }
-  const auto memory = std::make_shared<std::vector<Sum>>(groups * parts * size);
-  const auto sum_parts = [=](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
-      Error error = sum_part(item, memory->data() + item * size);
-      if (error.failure()) return error;
-    }
-    return Error::Success();
-  };
-  const auto add_parts = [=] {
-    for (int64_t group = 0; group < groups; ++group) {
-      Sum* const sums = memory->data() + group * parts * size;
-      for (int64_t j = 0; j < size; ++j) {
-        Compensated<Sum> total;
-        for (int64_t part = 0; part < parts; ++part) {
-          total.Add(sums[part * size + j]);
+  return internal::SumGroups<Sum>(
+      device, groups, rows, bytes_per_row, size,
+      [body = std::move(body)](int64_t begin, int64_t end, Sum* sums) {
+        return internal::Try<xla::ffi::Error>(
+            [&] { return body(Cpu(), begin, end, sums); });
+      },
+      [=](const Sum* sums, int64_t group) {
+        for (Out* const out : outs) {
+          if (out == nullptr) continue;
+          std::transform(sums, sums + cols, out + group * cols,
+                         [](Sum value) { return static_cast<Out>(value); });
+          sums += cols;
         }
-        sums[j] = total.value();
-      }
-      store(sums, group);
-    }
-  };
-  return ParallelFor(device.pool, groups * parts, grain, sum_parts, add_parts);
+      });
 }
 
 // One sum.

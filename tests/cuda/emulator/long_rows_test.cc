@@ -18,9 +18,10 @@ namespace xla_ffi_ops {
 namespace {
 
 // The sums of x over a row and over rows.
-template <typename Acc>
+template <typename Acc, int m>
 struct SumFormula {
-  static constexpr int kPasses = 1;
+  static constexpr int kInputs = 1, kOutputs = 1, kSums = m, kPasses = 1;
+  using Weights = WeightDefaults<>;
   struct Row {
     Acc sum;
   };
@@ -45,7 +46,7 @@ bool TestRow(int64_t n, double constant) {
   const Terms<T> terms(n, constant);
   std::vector<T> y(n);
   T sum = 0;
-  LaunchRows(Cuda{nullptr}, SumFormula<T>{&sum}, {0, 1, 1, n},
+  LaunchRows(Cuda{nullptr}, SumFormula<T, 0>{&sum}, {0, 1, 1, n},
              Operands{Rows<const T>{terms.values.data(), n, {}}}, kNoWeights<T>,
              Operands{y.data()}, kNoSums<T, T>);
   return terms.Compare("a row", sum);
@@ -62,7 +63,7 @@ bool TestRows(int64_t n, int64_t cols, double constant) {
   RowMap map;
   map.stride[0] = 1;
   T sum = 0;
-  LaunchRows(Cuda{nullptr}, SumFormula<T>{&sum}, {0, 1, n, cols},
+  LaunchRows(Cuda{nullptr}, SumFormula<T, 1>{&sum}, {0, 1, n, cols},
              Operands{Rows<const T>{x.data(), cols, map}}, kNoWeights<T>,
              Operands{y.data()},
              Operands{Workspace<T, T>{sums.data(), memory.data(), parts}});

@@ -15,7 +15,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "xla_ffi_ops/cuda/row_args.cuh"
 #include "xla_ffi_ops/kit/float16.h"
 #include "xla_ffi_ops/kit/rows.h"
 #include "xla_ffi_ops/kit/workspace.h"
@@ -145,10 +144,8 @@ struct Shared {
   Rows<const W> rows() const {
     return there ? value.rows() : Rows<const W>{nullptr, 0, {}};
   }
-  Weight<double> exact(int absent) const {
-    Weight<double> weight{value.exact_rows(), absent};
-    if (!there) weight.rows.data = nullptr;
-    return weight;
+  Rows<const double> exact() const {
+    return there ? value.exact_rows() : Rows<const double>{nullptr, 0, {}};
   }
   Workspace<W, Accumulator<W>> sums() {
     if (!there) return {};

@@ -14,29 +14,37 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <string>
+#include <typeinfo>
 
 #include "tests/cuda/emulator/include/cuda_runtime.h"
 #include "tests/cuda/emulator/row_arrays.h"
 #include "tests/cuda/emulator/run_exactly.h"
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/kit/run_formula.h"
+#include "xla_ffi_ops/kit/types.h"
 
 namespace xla_ffi_ops {
 
 inline constexpr Cuda kDevice = {nullptr};
 inline constexpr double kEps = 0.25;  // A norm's rstd is at most 2.
 
+inline RowRange AllRows(const Case& c) { return {0, 1, c.AllRows(), c.cols}; }
+inline RowRange Groups(const Case& c) { return {0, c.groups, c.rows, c.cols}; }
+
 namespace internal {
 
 // Aligned, once more, and not: it makes as many launches, and for the same
 // alignment the same bits, whatever the order of the threads is.
-inline void Test(Case c, const char* types, void (*test)(const Case&)) {
+template <typename... Types>
+void Test(Case c, void (*test)(const Case&)) {
   uint64_t first_bits = 0;
   int first_launches = 0;
   for (const int run : {0, 1, 2}) {
     if (run == 1 && c.cols > 1000 && c.cols != 65544) continue;
     c.aligned = run < 2;
-    context = types + c.Name();
+    context = ((typeid(Types).name() + std::string(" ")) + ...) + c.Name();
     generator.seed(c.cols);
     bits = 0;
     const int before = emulator::launches;
@@ -81,17 +89,24 @@ inline int TestCases(void (*all)(const Case&), void (*some)(const Case&)) {
 
 }  // namespace internal
 
-#define XLA_FFI_OPS_TEST_(...) \
-  internal::Test(c, #__VA_ARGS__, KernelsTest::template Run<__VA_ARGS__>);
-
 // For ops with weights.
 template <typename KernelsTest>
 int TestWeightedKernels() {
   return internal::TestCases(
-      [](const Case& c) { XLA_FFI_OPS_WEIGHTED_TYPES(XLA_FFI_OPS_TEST_) },
       [](const Case& c) {
-        XLA_FFI_OPS_TEST_(float, float)
-        XLA_FFI_OPS_TEST_(BFloat16, BFloat16)
+        ForEachType(FloatTypes(), [&](auto t) {
+          using T = TypeOf<decltype(t)>;
+          ForEachType(WeightTypes<T>(), [&](auto w) {
+            using W = TypeOf<decltype(w)>;
+            internal::Test<T, W>(c, KernelsTest::template Run<T, W>);
+          });
+        });
+      },
+      [](const Case& c) {
+        internal::Test<float, float>(c,
+                                     KernelsTest::template Run<float, float>);
+        internal::Test<BFloat16, BFloat16>(
+            c, KernelsTest::template Run<BFloat16, BFloat16>);
       });
 }
 
@@ -99,14 +114,17 @@ int TestWeightedKernels() {
 template <typename KernelsTest>
 int TestKernels() {
   return internal::TestCases(
-      [](const Case& c) { XLA_FFI_OPS_TYPES(XLA_FFI_OPS_TEST_) },
       [](const Case& c) {
-        XLA_FFI_OPS_TEST_(float)
-        XLA_FFI_OPS_TEST_(BFloat16)
+        ForEachType(FloatTypes(), [&](auto t) {
+          using T = TypeOf<decltype(t)>;
+          internal::Test<T>(c, KernelsTest::template Run<T>);
+        });
+      },
+      [](const Case& c) {
+        internal::Test<float>(c, KernelsTest::template Run<float>);
+        internal::Test<BFloat16>(c, KernelsTest::template Run<BFloat16>);
       });
 }
-
-#undef XLA_FFI_OPS_TEST_
 
 }  // namespace xla_ffi_ops
 

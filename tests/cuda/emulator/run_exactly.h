@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "tests/cuda/emulator/row_arrays.h"
-#include "xla_ffi_ops/cuda/row_args.cuh"
 #include "xla_ffi_ops/kit/formula.h"
 #include "xla_ffi_ops/kit/rows.h"
+#include "xla_ffi_ops/kit/run_formula.h"
 
 namespace xla_ffi_ops {
 
@@ -39,22 +39,21 @@ auto CallWith(const Fn& fn, const double* inputs, const double* weights,
 
 }  // namespace internal
 
-// LaunchRows(), one element after another in float64.
-template <typename Formula, int kInputs, int kWeights, int kOutputs,
-          int kSums = 0>
+// RunFormula(), one element after another in float64.
+template <typename Formula>
 void RunExactly(const Formula& formula, const Case& c,
-                const Operands<Rows<const double>, kInputs>& inputs,
-                const Operands<Weight<double>, kWeights>& weights,
-                const Operands<double*, kOutputs>& outputs,
-                const Operands<double*, kSums>& sums = {}) {
+                const RowArrays<Formula, double, double>& arrays,
+                const Operands<double*, Formula::kSums>& sums) {
+  constexpr int kInputs = Formula::kInputs, kOutputs = Formula::kOutputs;
+  constexpr int kWeights = Formula::Weights::kSize, kSums = Formula::kSums;
   for (int i = 0; i < kSums; ++i) std::fill_n(sums[i], c.groups * c.cols, 0.0);
   for (int64_t row = 0; row < c.AllRows(); ++row) {
     const auto element = [&](int64_t j, const auto& fn) {
       double x[kInputs], weight[kWeights + 1];
-      for (int i = 0; i < kInputs; ++i) x[i] = inputs[i][row][j];
+      for (int i = 0; i < kInputs; ++i) x[i] = arrays.inputs[i][row][j];
       for (int i = 0; i < kWeights; ++i) {
-        weight[i] =
-            weights[i].rows.data ? weights[i].rows[row][j] : weights[i].absent;
+        const auto& rows = arrays.weights[i];
+        weight[i] = rows.data ? rows[row][j] : Formula::Weights::Absent(i);
       }
       return internal::CallWith(fn, x, weight,
                                 std::make_index_sequence<kInputs>(),
@@ -67,7 +66,7 @@ void RunExactly(const Formula& formula, const Case& c,
       const auto values =
           element(j, [&](auto... x) { return formula.Store(known, x...); });
       for (int i = 0; i < kOutputs; ++i) {
-        outputs[i][row * c.cols + j] = values.value[i];
+        arrays.outputs[i][row * c.cols + j] = values.value[i];
       }
       if constexpr (kSums > 0) {
         const auto terms =

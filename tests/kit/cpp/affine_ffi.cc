@@ -32,30 +32,30 @@ HandlerResult Forward(Device device, int64_t present, double least,
   call.Weights(x, {&scale, &bias}, {&d});
   call.Result("y", *y, x.dtype(), {&d});
   if (!call.Done()) return call.error();
-  return DispatchWeighted(x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
-    using T = TypeOf<decltype(t)>;
-    using W = TypeOf<decltype(w)>;
-    return ForRows(
-        device, Product(call.loops()), 40'000,
-        [=, x = x.rows<T>(), scale = scale.rows<W>(), bias = bias.rows<W>(),
-         y = Data<T>(*y)](auto, int64_t begin, int64_t end) {
-          for (int64_t row = begin; row < end; ++row) {
-            for (int64_t j = 0; j < d; ++j) {
-              y[row * d + j] =
-                  T(x[row][j] * Get(scale, row, j, 1) + Get(bias, row, j, 0));
-            }
-          }
-        });
-  });
+  return DispatchWeighted(
+      FloatDTypes(), x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
+        using T = TypeOf<decltype(t)>;
+        using W = TypeOf<decltype(w)>;
+        return ForRows(
+            device, Product(call.loops()), 40'000,
+            [=, x = x.rows<T>(), scale = scale.rows<W>(), bias = bias.rows<W>(),
+             y = Data<T>(*y)](auto, int64_t begin, int64_t end) {
+              for (int64_t row = begin; row < end; ++row) {
+                for (int64_t j = 0; j < d; ++j) {
+                  y[row * d + j] = T(x[row][j] * Get(scale, row, j, 1) +
+                                     Get(bias, row, j, 0));
+                }
+              }
+            });
+      });
 }
 
 template <typename T, typename W, typename Acc>
-void Backward(Cpu, int64_t begin, int64_t end, int64_t d, Rows<const T> x,
-              Rows<const W> scale, Rows<const W> bias, Rows<const T> dy, T* dx,
-              Acc* sums) {
-  Acc* const dscale = scale.data != nullptr ? sums : nullptr;
-  Acc* const dbias =
-      bias.data != nullptr ? sums + (dscale != nullptr ? d : 0) : nullptr;
+void Backward(Cpu, const RowRange& range, Rows<const T> x, Rows<const W> scale,
+              Rows<const T> dy, T* dx, const Operands<Acc*, 2>& sums) {
+  const int64_t d = range.cols;
+  const int64_t begin = range.begin, end = begin + range.rows;
+  const auto& [dscale, dbias] = sums.operand;
   for (int64_t j = 0; j < d; ++j) {
     if (dscale != nullptr) dscale[j] = 0;
     if (dbias != nullptr) dbias[j] = 0;
@@ -70,11 +70,12 @@ void Backward(Cpu, int64_t begin, int64_t end, int64_t d, Rows<const T> x,
 
 // One row after the other goes to one part of the memory after the other.
 template <typename T, typename W, typename Acc>
-void Backward(Cuda, int64_t groups, int64_t rows, int64_t d, Rows<const T> x,
-              Rows<const W> scale, Rows<const W>, Rows<const T> dy, T* dx,
-              Workspace<W, Acc> dscale, Workspace<W, Acc> dbias) {
-  for (const auto& [out, memory, parts] : {dscale, dbias}) {
-    const bool is_scale = out == dscale.out;
+void Backward(Cuda, const RowRange& range, Rows<const T> x, Rows<const W> scale,
+              Rows<const T> dy, T* dx,
+              const Operands<Workspace<W, Acc>, 2>& sums) {
+  const int64_t groups = range.groups, rows = range.rows, d = range.cols;
+  for (const auto& [out, memory, parts] : sums.operand) {
+    const bool is_scale = out == sums[0].out;
     if (out == nullptr) continue;
     std::fill_n(memory, groups * parts * d, Acc(0));
     for (int64_t k = 0; k < groups * rows * d; ++k) {
@@ -114,17 +115,19 @@ HandlerResult BackwardHandler(Device device, int64_t present, double least,
   call.Result(dx, x.dtype(), {&d});
   call.Gradients(x, {&scale, &bias}, {&d});
   if (!call.Done()) return call.error();
-  return DispatchWeighted(x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
-    using T = TypeOf<decltype(t)>;
-    using W = TypeOf<decltype(w)>;
-    return RunBackward<W, Accumulator<T>>(
-        device, call, {&scale, &bias}, d, 40'000,
-        [=, x = x.rows<T>(), scale = scale.rows<W>(), bias = bias.rows<W>(),
-         dy = dy.rows<T>(),
-         dx = dx.data<T>()](auto where, int64_t a, int64_t b, auto... sums) {
-          Backward<T, W>(where, a, b, d, x, scale, bias, dy, dx, sums...);
-        });
-  });
+  return DispatchWeighted(
+      FloatDTypes(), x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
+        using T = TypeOf<decltype(t)>;
+        using W = TypeOf<decltype(w)>;
+        return RunBackward<T, W>(
+            device, call, {&scale, &bias}, d, 40'000,
+            [=, x = x.rows<T>(), scale = scale.rows<W>(), dy = dy.rows<T>(),
+             dx = dx.data<T>()](auto where, const RowRange& range,
+                                const auto& sums) {
+              Backward<T, W, Accumulator<T>>(where, range, x, scale, dy, dx,
+                                             sums);
+            });
+      });
 }
 
 }  // namespace

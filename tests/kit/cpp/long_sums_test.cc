@@ -8,8 +8,8 @@
 #include "tests/kit/cpp/pools.h"
 #include "tests/kit/cpp/terms.h"
 #include "xla_ffi_ops/ffi.h"
+#include "xla_ffi_ops/kit/cpu_kernels.h"
 #include "xla_ffi_ops/kit/formula.h"
-#include "xla_ffi_ops/kit/run_rows.h"
 
 namespace xla_ffi_ops {
 namespace {
@@ -17,7 +17,8 @@ namespace {
 // The sums of x over a row and over rows.
 template <typename Acc>
 struct SumFormula {
-  static constexpr int kPasses = 1;
+  static constexpr int kInputs = 1, kOutputs = 1, kSums = 1, kPasses = 1;
+  using Weights = WeightDefaults<>;
   struct Row {
     Acc sum;
   };
@@ -25,13 +26,13 @@ struct SumFormula {
   Acc* sums;
 
   Row Load(int64_t) const { return {}; }
-  Sums<Acc, 2> Add(Pass<0>, const Row&, Acc x, Acc) const { return {{x, -x}}; }
+  Sums<Acc, 2> Add(Pass<0>, const Row&, Acc x) const { return {{x, -x}}; }
   void Finish(Pass<0>, Row& row, Sums<Acc, 2> total, Acc) const {
     row.sum = total.value[0] == -total.value[1] ? total.value[0] : NAN;
   }
   void Save(int64_t i, const Row& row) const { sums[i] = row.sum; }
-  Values<Acc, 1> Store(const Row&, Acc x, Acc) const { return {{x}}; }
-  Sums<Acc, 1> Column(const Row&, Acc x, Acc) const { return {{x}}; }
+  Values<Acc, 1> Store(const Row&, Acc x) const { return {{x}}; }
+  Sums<Acc, 1> Column(const Row&, Acc x) const { return {{x}}; }
 };
 
 // Returns whether all is well.
@@ -44,14 +45,14 @@ bool Test(int64_t n, double constant) {
   const SumFormula<Acc> f{sums.data()};
   RowMap map;
   map.stride[0] = 1;
-  RunRows(Cpu(), f, 0, 1, n, Outputs{out.data()}, kNoSums<Acc>,
-          Rows<const T>{terms.values.data(), n, map}, Ones());
+  RowArrays<SumFormula<Acc>, T, T> arrays{
+      {Rows<const T>{terms.values.data(), n, map}}, {}, {out.data()}};
+  RunFormula(Cpu(), f, {0, 1, 1, n}, arrays, {nullptr});
   bool passes = terms.Compare("a row", sums[0]);
 
-  const Rows<const T> rows{terms.values.data(), 1, map};
+  arrays.inputs[0].cols = 1;
   const auto sum_rows = [&](Cpu cpu, int64_t begin, int64_t end, Acc* sum) {
-    RunRows(cpu, f, begin, end, 1, Outputs{out.data()}, Outputs{sum}, rows,
-            Ones());
+    RunFormula(cpu, f, {begin, 1, end - begin, 1}, arrays, {sum});
   };
   Acc sum = 0;
   sum_rows(Cpu(), 0, n, &sum);

@@ -17,24 +17,31 @@ struct KernelsTest {
     Output<T> y(c), sum(c), dx(c), dresidual(c);
     Residual<Acc> rstd(c);
     const double magnitude = 24 * scale.value.largest();
-    Forward<T, W>(kDevice, 0, c.AllRows(), c.cols, Acc(kEps), x.rows(),
-                  residual.rows(), scale.rows(), y.data(), sum.data(),
-                  rstd.data());
+    RunFormula(kDevice, ForwardFormula<T>{{Acc(kEps), rstd.data()}}, AllRows(c),
+               RowArrays<ForwardFormula<T>, T, W>{{x.rows(), residual.rows()},
+                                                  {scale.rows()},
+                                                  {y.data(), sum.data()}},
+               {});
     RunExactly(ForwardFormula<T, double>{{kEps, rstd.exact()}}, c,
-               Operands{x.exact_rows(), residual.exact_rows()},
-               Operands{scale.exact(1)}, Operands{y.exact(), sum.exact()});
+               {{x.exact_rows(), residual.exact_rows()},
+                {scale.exact()},
+                {y.exact(), sum.exact()}},
+               {});
     rstd.Compare("rstd", 2, c.Depth());
     y.Compare("y", magnitude, c.Depth());
     sum.Compare("sum", x.largest() + residual.largest(), 0);
     if (c.cols == 0) return;
-    Backward<T, W>(kDevice, c.groups, c.rows, c.cols, scale.rows(), sum.rows(),
-                   rstd.rows(), dy.rows(), dsum.rows(), dx.data(),
-                   dresidual.data(), scale.sums());
+    RunFormula(kDevice, BackwardFormula<Acc>{{rstd.rows()}}, Groups(c),
+               RowArrays<BackwardFormula<Acc>, T, W>{
+                   {sum.rows(), dy.rows(), dsum.rows()},
+                   {scale.rows()},
+                   {dx.data(), dresidual.data()}},
+               {scale.sums()});
     RunExactly(BackwardFormula<double>{{rstd.exact_rows()}}, c,
-               Operands{sum.exact_rows(), dy.exact_rows(), dsum.exact_rows()},
-               Operands{scale.exact(1)},
-               Operands{dx.exact(), dresidual.exact()},
-               Operands{scale.gradient.exact()});
+               {{sum.exact_rows(), dy.exact_rows(), dsum.exact_rows()},
+                {scale.exact()},
+                {dx.exact(), dresidual.exact()}},
+               {scale.gradient.exact()});
     dx.Compare("dx", magnitude * dy.largest() + dsum.largest(), c.Depth());
     dresidual.Compare("dresidual", magnitude * dy.largest() + dsum.largest(),
                       c.Depth());

@@ -17,23 +17,28 @@ struct KernelsTest {
     Output<T> y(c), dx(c);
     Residual<Acc> mean(c), rstd(c);
     const double magnitude = 24 * scale.value.largest();
-    Forward<T, W>(kDevice, 0, c.AllRows(), c.cols, Acc(kEps), x.rows(),
-                  scale.rows(), bias.rows(), y.data(), mean.data(),
-                  rstd.data());
+    RunFormula(kDevice,
+               ForwardFormula<Acc>{Acc(kEps), mean.data(), rstd.data()},
+               AllRows(c),
+               RowArrays<ForwardFormula<Acc>, T, W>{
+                   {x.rows()}, {scale.rows(), bias.rows()}, {y.data()}},
+               {});
     RunExactly(ForwardFormula<double>{kEps, mean.exact(), rstd.exact()}, c,
-               Operands{x.exact_rows()},
-               Operands{scale.exact(1), bias.exact(0)}, Operands{y.exact()});
+               {{x.exact_rows()}, {scale.exact(), bias.exact()}, {y.exact()}},
+               {});
     mean.Compare("mean", x.largest(), c.Depth());
     rstd.Compare("rstd", 2, c.Depth());
     y.Compare("y", magnitude, c.Depth());
     if (c.cols == 0) return;
-    Backward<T, W>(kDevice, c.groups, c.rows, c.cols, x.rows(), scale.rows(),
-                   bias.rows(), mean.rows(), rstd.rows(), dy.rows(), dx.data(),
-                   scale.sums(), bias.sums());
-    RunExactly(BackwardFormula<double>{mean.exact_rows(), rstd.exact_rows()}, c,
-               Operands{x.exact_rows(), dy.exact_rows()},
-               Operands{scale.exact(1)}, Operands{dx.exact()},
-               Operands{scale.gradient.exact(), bias.gradient.exact()});
+    RunFormula(kDevice, BackwardFormula<Acc>{mean.rows(), rstd.rows()},
+               Groups(c),
+               RowArrays<BackwardFormula<Acc>, T, W>{
+                   {x.rows(), dy.rows()}, {scale.rows()}, {dx.data()}},
+               {scale.sums(), bias.sums()});
+    RunExactly(
+        BackwardFormula<double>{mean.exact_rows(), rstd.exact_rows()}, c,
+        {{x.exact_rows(), dy.exact_rows()}, {scale.exact()}, {dx.exact()}},
+        {scale.gradient.exact(), bias.gradient.exact()});
     dx.Compare("dx", magnitude * dy.largest(), c.Depth());
     scale.Compare("dscale", magnitude * dy.largest(), c.rows);
     bias.Compare("dbias", dy.largest(), c.rows);

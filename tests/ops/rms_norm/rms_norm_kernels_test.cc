@@ -17,20 +17,23 @@ struct KernelsTest {
     Output<T> y(c), dx(c);
     Residual<Acc> rstd(c);
     const double magnitude = 12 * scale.value.largest();
-    Forward<T, W>(kDevice, 0, c.AllRows(), c.cols, Acc(kEps), x.rows(),
-                  scale.rows(), y.data(), rstd.data());
+    RunFormula(kDevice, ForwardFormula<Acc>{Acc(kEps), rstd.data()}, AllRows(c),
+               RowArrays<ForwardFormula<Acc>, T, W>{
+                   {x.rows()}, {scale.rows()}, {y.data()}},
+               {});
     RunExactly(ForwardFormula<double>{kEps, rstd.exact()}, c,
-               Operands{x.exact_rows()}, Operands{scale.exact(1)},
-               Operands{y.exact()});
+               {{x.exact_rows()}, {scale.exact()}, {y.exact()}}, {});
     rstd.Compare("rstd", 2, c.Depth());
     y.Compare("y", magnitude, c.Depth());
     if (c.cols == 0) return;
-    Backward<T, W>(kDevice, c.groups, c.rows, c.cols, x.rows(), scale.rows(),
-                   rstd.rows(), dy.rows(), dx.data(), scale.sums());
-    RunExactly(BackwardFormula<double>{rstd.exact_rows()}, c,
-               Operands{x.exact_rows(), dy.exact_rows()},
-               Operands{scale.exact(1)}, Operands{dx.exact()},
-               Operands{scale.gradient.exact()});
+    RunFormula(kDevice, BackwardFormula<Acc>{rstd.rows()}, Groups(c),
+               RowArrays<BackwardFormula<Acc>, T, W>{
+                   {x.rows(), dy.rows()}, {scale.rows()}, {dx.data()}},
+               {scale.sums()});
+    RunExactly(
+        BackwardFormula<double>{rstd.exact_rows()}, c,
+        {{x.exact_rows(), dy.exact_rows()}, {scale.exact()}, {dx.exact()}},
+        {scale.gradient.exact()});
     dx.Compare("dx", magnitude * dy.largest(), c.Depth());
     scale.Compare("dscale", magnitude * dy.largest(), c.rows);
   }

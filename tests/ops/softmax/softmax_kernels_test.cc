@@ -11,18 +11,22 @@ namespace {
 struct KernelsTest {
   template <typename T>
   static void Run(const Case& c) {
+    using Acc = Accumulator<T>;
     Input<T> x(c), dy(c);
     Output<T> y(c), dx(c);
-    Forward<T>(kDevice, 0, c.AllRows(), c.cols, x.rows(), y.data());
-    RunExactly(ForwardFormula<double>{}, c, Operands{x.exact_rows()},
-               kNoWeights<double>, Operands{y.exact()});
+    RunFormula(kDevice, ForwardFormula<Acc>(), AllRows(c),
+               RowArrays<ForwardFormula<Acc>, T, T>{{x.rows()}, {}, {y.data()}},
+               {});
+    RunExactly(ForwardFormula<double>(), c, {{x.exact_rows()}, {}, {y.exact()}},
+               {});
     y.Compare("y", 2 * x.largest(), c.Depth());
     if (c.cols == 0) return;
-    Backward<T>(kDevice, 0, c.AllRows(), c.cols, x.rows(), dy.rows(),
-                dx.data());
-    RunExactly(BackwardFormula<double>{}, c,
-               Operands{x.exact_rows(), dy.exact_rows()}, kNoWeights<double>,
-               Operands{dx.exact()});
+    RunFormula(kDevice, BackwardFormula<Acc>(), AllRows(c),
+               RowArrays<BackwardFormula<Acc>, T, T>{
+                   {x.rows(), dy.rows()}, {}, {dx.data()}},
+               {});
+    RunExactly(BackwardFormula<double>(), c,
+               {{x.exact_rows(), dy.exact_rows()}, {}, {dx.exact()}}, {});
     dx.Compare("dx", x.largest() * x.largest() * c.cols * dy.largest(),
                c.Depth());
   }

@@ -1,41 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels of add_rms_norm.
-#include <cstdint>
-
 #include "xla_ffi_ops/cuda/launch_rows.cuh"
 #include "xla_ffi_ops/ops/add_rms_norm/add_rms_norm.h"
 
-namespace xla_ffi_ops::add_rms_norm {
+namespace xla_ffi_ops {
 
-template <typename T, typename W>
-void Forward(Cuda device, int64_t begin, int64_t end, int64_t cols,
-             Accumulator<T> eps, Rows<const T> x, Rows<const T> residual,
-             Rows<const W> scale, T* y, T* sum, Accumulator<T>* rstd) {
-  LaunchRows(device, ForwardFormula<T>{{eps, rstd}},
-             {begin, 1, end - begin, cols}, Operands{x, residual},
-             Operands{Weight<W>{scale, 1}}, Operands{y, sum}, kNoSums<T, W>);
-}
+template struct Kernels<Cuda, add_rms_norm::ForwardFormula,
+                        add_rms_norm::RowTypes>;
+template struct Kernels<Cuda, add_rms_norm::BackwardFormula,
+                        add_rms_norm::RowTypes>;
 
-template <typename T, typename W>
-void Backward(Cuda device, int64_t groups, int64_t rows, int64_t cols,
-              Rows<const W> scale, Rows<const T> sum,
-              Rows<const Accumulator<T>> rstd, Rows<const T> dy,
-              Rows<const T> dsum, T* dx, T* dresidual,
-              Workspace<W, Accumulator<T>> dscale) {
-  LaunchRows(device, BackwardFormula<Accumulator<T>>{{rstd}},
-             {0, groups, rows, cols}, Operands{sum, dy, dsum},
-             Operands{Weight<W>{scale, 1}}, Operands{dx, dresidual},
-             Operands{dscale});
-}
-
-#define INSTANTIATE(T, W)                                                    \
-  template void Forward(Cuda, int64_t, int64_t, int64_t, Accumulator<T>,     \
-                        Rows<const T>, Rows<const T>, Rows<const W>, T*, T*, \
-                        Accumulator<T>*);                                    \
-  template void Backward(Cuda, int64_t, int64_t, int64_t, Rows<const W>,     \
-                         Rows<const T>, Rows<const Accumulator<T>>,          \
-                         Rows<const T>, Rows<const T>, T*, T*,               \
-                         Workspace<W, Accumulator<T>>);
-XLA_FFI_OPS_WEIGHTED_TYPES(INSTANTIATE)
-
-}  // namespace xla_ffi_ops::add_rms_norm
+}  // namespace xla_ffi_ops

@@ -12,13 +12,16 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/kit/formula.h"
-#include "xla_ffi_ops/kit/workspace.h"
+#include "xla_ffi_ops/kit/types.h"
 #include "xla_ffi_ops/ops/rms_norm/rms_norm.h"
 
 namespace xla_ffi_ops::add_rms_norm {
 
+using RowTypes = DeviceTypes</*CpuTypes=*/FloatTypes, /*CudaTypes=*/FloatTypes>;
+
 template <typename T, typename Acc = Accumulator<T>>
 struct ForwardFormula : rms_norm::ForwardFormula<Acc> {
+  static constexpr int kInputs = 2, kOutputs = 2;
   using Base = rms_norm::ForwardFormula<Acc>;
   using Row = typename Base::Row;
 
@@ -36,6 +39,7 @@ struct ForwardFormula : rms_norm::ForwardFormula<Acc> {
 
 template <typename Acc>
 struct BackwardFormula : rms_norm::BackwardFormula<Acc> {
+  static constexpr int kInputs = 3, kOutputs = 2;
   using Base = rms_norm::BackwardFormula<Acc>;
   using Row = typename Base::Row;
 
@@ -54,27 +58,6 @@ struct BackwardFormula : rms_norm::BackwardFormula<Acc> {
     return Base::Column(row, sum, dy, scale);
   }
 };
-
-template <typename T, typename W>
-void Forward(Cpu, int64_t begin, int64_t end, int64_t cols, Accumulator<T> eps,
-             Rows<const T> x, Rows<const T> residual, Rows<const W> scale, T* y,
-             T* sum, Accumulator<T>* rstd);
-template <typename T, typename W>
-void Backward(Cpu, int64_t begin, int64_t end, int64_t cols,
-              Rows<const W> scale, Rows<const T> sum,
-              Rows<const Accumulator<T>> rstd, Rows<const T> dy,
-              Rows<const T> dsum, T* dx, T* dresidual, Accumulator<T>* sums);
-
-template <typename T, typename W>
-void Forward(Cuda, int64_t begin, int64_t end, int64_t cols, Accumulator<T> eps,
-             Rows<const T> x, Rows<const T> residual, Rows<const W> scale, T* y,
-             T* sum, Accumulator<T>* rstd);
-template <typename T, typename W>
-void Backward(Cuda, int64_t groups, int64_t rows, int64_t cols,
-              Rows<const W> scale, Rows<const T> sum,
-              Rows<const Accumulator<T>> rstd, Rows<const T> dy,
-              Rows<const T> dsum, T* dx, T* dresidual,
-              Workspace<W, Accumulator<T>> dscale);
 
 }  // namespace xla_ffi_ops::add_rms_norm
 

@@ -18,6 +18,7 @@ HandlerResult ForwardHandler(Device device, double eps, int64_t present,
                              ffi::RemainingArgs operands, ffi::Result<Buffer> y,
                              ffi::Result<Buffer> sum,
                              ffi::Result<Buffer> rstd) {
+  constexpr DTypesOn<Device, RowTypes> dtypes;
   Dim d = kUnknownDim;
   Argument x("x"), residual("residual");
   Weight scale("scale", (present & kScale) != 0);
@@ -25,7 +26,7 @@ HandlerResult ForwardHandler(Device device, double eps, int64_t present,
   call.AtLeast("eps", eps, 0);
   call.Present(present, kX | kResidual, kScale);
   call.Operands(operands, {&x, &residual, &scale});
-  call.Operand(x, FloatDTypes(), {&d});
+  call.Operand(x, dtypes, {&d});
   call.Operand(residual, x.dtype(), {&d});
   call.Weights(x, {&scale}, {&d});
   call.Result("y", *y, x.dtype(), {&d});
@@ -33,26 +34,25 @@ HandlerResult ForwardHandler(Device device, double eps, int64_t present,
   call.Result("rstd", *rstd, AccumulatorDType(x.dtype()), {});
   if (!call.Done()) return call.error();
 
-  return DispatchWeighted(x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
-    using T = TypeOf<decltype(t)>;
-    using W = TypeOf<decltype(w)>;
-    using Acc = Accumulator<T>;
-    return ForRows(
-        device, Product(call.loops()), 4 * sizeof(T) * d,
-        [=, eps = static_cast<Acc>(eps), x = x.rows<T>(),
-         residual = residual.rows<T>(), scale = scale.rows<W>(),
-         y = Data<T>(*y), sum = Data<T>(*sum),
-         rstd = Data<Acc>(*rstd)](auto where, int64_t begin, int64_t end) {
-          Forward<T, W>(where, begin, end, d, eps, x, residual, scale, y, sum,
-                        rstd);
-        });
-  });
+  return DispatchWeighted(
+      dtypes, x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
+        using T = TypeOf<decltype(t)>;
+        using W = TypeOf<decltype(w)>;
+        using Acc = Accumulator<T>;
+        const ForwardFormula<T> formula{
+            {static_cast<Acc>(eps), Data<Acc>(*rstd)}};
+        return RunRows(device, Product(call.loops()), d, formula,
+                       Operands{x.rows<T>(), residual.rows<T>()},
+                       Operands{scale.rows<W>()},
+                       Operands{Data<T>(*y), Data<T>(*sum)});
+      });
 }
 
 template <typename Device>
 HandlerResult BackwardHandler(Device device, double eps, int64_t present,
                               int64_t batch_rank, ffi::RemainingArgs operands,
                               ffi::RemainingRets results) {
+  constexpr DTypesOn<Device, RowTypes> dtypes;
   Dim d = kUnknownDim;
   Argument sum("sum"), rstd("rstd"), dy("dy"), dsum("dsum");
   Argument dx("dx"), dresidual("dresidual");
@@ -62,7 +62,7 @@ HandlerResult BackwardHandler(Device device, double eps, int64_t present,
   call.Present(present, kX | kResidual, kScale);
   call.Operands(operands, {&scale, &sum, &rstd, &dy, &dsum});
   call.Results<Device>(results, {&dx, &dresidual}, {&scale});
-  call.Operand(sum, FloatDTypes(), {&d});
+  call.Operand(sum, dtypes, {&d});
   call.Operand(rstd, AccumulatorDType(sum.dtype()), {});
   call.Operand(dy, sum.dtype(), {&d});
   call.Operand(dsum, sum.dtype(), {&d});
@@ -74,19 +74,16 @@ HandlerResult BackwardHandler(Device device, double eps, int64_t present,
   if (!call.Done()) return call.error();
 
   return DispatchWeighted(
-      sum.dtype(), call.weight_dtype(), [&](auto t, auto w) {
+      dtypes, sum.dtype(), call.weight_dtype(), [&](auto t, auto w) {
         using T = TypeOf<decltype(t)>;
         using W = TypeOf<decltype(w)>;
         using Acc = Accumulator<T>;
-        return RunBackward<W, Acc>(
-            device, call, {&scale}, d, 5 * sizeof(T) * d,
-            [=, scale = scale.rows<W>(), sum = sum.rows<T>(),
-             rstd = rstd.rows<Acc>(), dy = dy.rows<T>(), dsum = dsum.rows<T>(),
-             dx = dx.data<T>(), dresidual = dresidual.data<T>()](
-                auto where, int64_t a, int64_t b, auto... sums) {
-              Backward<T, W>(where, a, b, d, scale, sum, rstd, dy, dsum, dx,
-                             dresidual, sums...);
-            });
+        const BackwardFormula<Acc> formula{{rstd.rows<Acc>()}};
+        return RunBackward(
+            device, call, {&scale}, d, formula,
+            Operands{sum.rows<T>(), dy.rows<T>(), dsum.rows<T>()},
+            Operands{scale.rows<W>()},
+            Operands{dx.data<T>(), dresidual.data<T>()});
       });
 }
 

@@ -1,44 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels of layer_norm.
-#include <cstdint>
-
 #include "xla_ffi_ops/cuda/launch_rows.cuh"
 #include "xla_ffi_ops/ops/layer_norm/layer_norm.h"
 
-namespace xla_ffi_ops::layer_norm {
+namespace xla_ffi_ops {
 
-template <typename T, typename W>
-void Forward(Cuda device, int64_t begin, int64_t end, int64_t cols,
-             Accumulator<T> eps, Rows<const T> x, Rows<const W> scale,
-             Rows<const W> bias, T* y, Accumulator<T>* mean,
-             Accumulator<T>* rstd) {
-  LaunchRows(device, ForwardFormula<Accumulator<T>>{eps, mean, rstd},
-             {begin, 1, end - begin, cols}, Operands{x},
-             Operands{Weight<W>{scale, 1}, Weight<W>{bias, 0}}, Operands{y},
-             kNoSums<T, W>);
-}
+template struct Kernels<Cuda, layer_norm::ForwardFormula, layer_norm::RowTypes>;
+template struct Kernels<Cuda, layer_norm::BackwardFormula,
+                        layer_norm::RowTypes>;
 
-template <typename T, typename W>
-void Backward(Cuda device, int64_t groups, int64_t rows, int64_t cols,
-              Rows<const T> x, Rows<const W> scale, Rows<const W>,
-              Rows<const Accumulator<T>> mean, Rows<const Accumulator<T>> rstd,
-              Rows<const T> dy, T* dx, Workspace<W, Accumulator<T>> dscale,
-              Workspace<W, Accumulator<T>> dbias) {
-  LaunchRows(device, BackwardFormula<Accumulator<T>>{mean, rstd},
-             {0, groups, rows, cols}, Operands{x, dy},
-             Operands{Weight<W>{scale, 1}}, Operands{dx},
-             Operands{dscale, dbias});
-}
-
-#define INSTANTIATE(T, W)                                                    \
-  template void Forward(Cuda, int64_t, int64_t, int64_t, Accumulator<T>,     \
-                        Rows<const T>, Rows<const W>, Rows<const W>, T*,     \
-                        Accumulator<T>*, Accumulator<T>*);                   \
-  template void Backward(                                                    \
-      Cuda, int64_t, int64_t, int64_t, Rows<const T>, Rows<const W>,         \
-      Rows<const W>, Rows<const Accumulator<T>>, Rows<const Accumulator<T>>, \
-      Rows<const T>, T*, Workspace<W, Accumulator<T>>,                       \
-      Workspace<W, Accumulator<T>>);
-XLA_FFI_OPS_WEIGHTED_TYPES(INSTANTIATE)
-
-}  // namespace xla_ffi_ops::layer_norm
+}  // namespace xla_ffi_ops

@@ -17,15 +17,18 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/kit/formula.h"
-#include "xla_ffi_ops/kit/workspace.h"
+#include "xla_ffi_ops/kit/types.h"
 
 namespace xla_ffi_ops::layer_norm {
+
+using RowTypes = DeviceTypes</*CpuTypes=*/FloatTypes, /*CudaTypes=*/FloatTypes>;
 
 // The variance is from a second pass, over x - mean, which also corrects the
 // mean: right to a few units in the last place for any mean and any outlier.
 template <typename Acc>
 struct ForwardFormula {
-  static constexpr int kPasses = 2;
+  static constexpr int kInputs = 1, kOutputs = 1, kSums = 0, kPasses = 2;
+  using Weights = WeightDefaults<1, 0>;  // scale and bias
   struct Row {
     Acc mean, rstd;
   };
@@ -66,7 +69,8 @@ struct ForwardFormula {
 
 template <typename Acc>
 struct BackwardFormula {
-  static constexpr int kPasses = 1;
+  static constexpr int kInputs = 2, kOutputs = 1, kSums = 2, kPasses = 1;
+  using Weights = WeightDefaults<1>;  // scale
   struct Row {
     Acc mean, rstd;
     Acc g, gx;  // means of g and of g * xhat
@@ -96,27 +100,6 @@ struct BackwardFormula {
     return {{dy * ((x - row.mean) * row.rstd), dy}};
   }
 };
-
-template <typename T, typename W>
-void Forward(Cpu, int64_t begin, int64_t end, int64_t cols, Accumulator<T> eps,
-             Rows<const T> x, Rows<const W> scale, Rows<const W> bias, T* y,
-             Accumulator<T>* mean, Accumulator<T>* rstd);
-template <typename T, typename W>
-void Backward(Cpu, int64_t begin, int64_t end, int64_t cols, Rows<const T> x,
-              Rows<const W> scale, Rows<const W> bias,
-              Rows<const Accumulator<T>> mean, Rows<const Accumulator<T>> rstd,
-              Rows<const T> dy, T* dx, Accumulator<T>* sums);
-
-template <typename T, typename W>
-void Forward(Cuda, int64_t begin, int64_t end, int64_t cols, Accumulator<T> eps,
-             Rows<const T> x, Rows<const W> scale, Rows<const W> bias, T* y,
-             Accumulator<T>* mean, Accumulator<T>* rstd);
-template <typename T, typename W>
-void Backward(Cuda, int64_t groups, int64_t rows, int64_t cols, Rows<const T> x,
-              Rows<const W> scale, Rows<const W> bias,
-              Rows<const Accumulator<T>> mean, Rows<const Accumulator<T>> rstd,
-              Rows<const T> dy, T* dx, Workspace<W, Accumulator<T>> dscale,
-              Workspace<W, Accumulator<T>> dbias);
 
 }  // namespace xla_ffi_ops::layer_norm
 

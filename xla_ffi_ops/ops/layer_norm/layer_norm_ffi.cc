@@ -18,6 +18,7 @@ HandlerResult ForwardHandler(Device device, double eps, int64_t present,
                              ffi::RemainingArgs operands, ffi::Result<Buffer> y,
                              ffi::Result<Buffer> mean,
                              ffi::Result<Buffer> rstd) {
+  constexpr DTypesOn<Device, RowTypes> dtypes;
   Dim d = kUnknownDim;
   Argument x("x");
   Weight scale("scale", (present & kScale) != 0);
@@ -26,33 +27,31 @@ HandlerResult ForwardHandler(Device device, double eps, int64_t present,
   call.AtLeast("eps", eps, 0);
   call.Present(present, kX, kScale | kBias);
   call.Operands(operands, {&x, &scale, &bias});
-  call.Operand(x, FloatDTypes(), {&d});
+  call.Operand(x, dtypes, {&d});
   call.Weights(x, {&scale, &bias}, {&d});
   call.Result("y", *y, x.dtype(), {&d});
   call.Result("mean", *mean, AccumulatorDType(x.dtype()), {});
   call.Result("rstd", *rstd, AccumulatorDType(x.dtype()), {});
   if (!call.Done()) return call.error();
 
-  return DispatchWeighted(x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
-    using T = TypeOf<decltype(t)>;
-    using W = TypeOf<decltype(w)>;
-    using Acc = Accumulator<T>;
-    return ForRows(
-        device, Product(call.loops()), 2 * sizeof(T) * d,
-        [=, eps = static_cast<Acc>(eps), x = x.rows<T>(),
-         scale = scale.rows<W>(), bias = bias.rows<W>(), y = Data<T>(*y),
-         mean = Data<Acc>(*mean),
-         rstd = Data<Acc>(*rstd)](auto where, int64_t begin, int64_t end) {
-          Forward<T, W>(where, begin, end, d, eps, x, scale, bias, y, mean,
-                        rstd);
-        });
-  });
+  return DispatchWeighted(
+      dtypes, x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
+        using T = TypeOf<decltype(t)>;
+        using W = TypeOf<decltype(w)>;
+        using Acc = Accumulator<T>;
+        const ForwardFormula<Acc> formula{static_cast<Acc>(eps),
+                                          Data<Acc>(*mean), Data<Acc>(*rstd)};
+        return RunRows(
+            device, Product(call.loops()), d, formula, Operands{x.rows<T>()},
+            Operands{scale.rows<W>(), bias.rows<W>()}, Operands{Data<T>(*y)});
+      });
 }
 
 template <typename Device>
 HandlerResult BackwardHandler(Device device, double eps, int64_t present,
                               int64_t batch_rank, ffi::RemainingArgs operands,
                               ffi::RemainingRets results) {
+  constexpr DTypesOn<Device, RowTypes> dtypes;
   Dim d = kUnknownDim;
   Argument x("x"), mean("mean"), rstd("rstd"), dy("dy"), dx("dx");
   Weight scale("scale", (present & kScale) != 0);
@@ -62,7 +61,7 @@ HandlerResult BackwardHandler(Device device, double eps, int64_t present,
   call.Present(present, kX, kScale | kBias);
   call.Operands(operands, {&x, &scale, &bias, &mean, &rstd, &dy});
   call.Results<Device>(results, {&dx}, {&scale, &bias});
-  call.Operand(x, FloatDTypes(), {&d});
+  call.Operand(x, dtypes, {&d});
   call.Operand(mean, AccumulatorDType(x.dtype()), {});
   call.Operand(rstd, AccumulatorDType(x.dtype()), {});
   call.Operand(dy, x.dtype(), {&d});
@@ -72,19 +71,16 @@ HandlerResult BackwardHandler(Device device, double eps, int64_t present,
   call.Gradients(x, {&scale, &bias}, {&d});
   if (!call.Done()) return call.error();
 
-  return DispatchWeighted(x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
-    using T = TypeOf<decltype(t)>;
-    using W = TypeOf<decltype(w)>;
-    using Acc = Accumulator<T>;
-    return RunBackward<W, Acc>(
-        device, call, {&scale, &bias}, d, 3 * sizeof(T) * d,
-        [=, x = x.rows<T>(), scale = scale.rows<W>(), bias = bias.rows<W>(),
-         mean = mean.rows<Acc>(), rstd = rstd.rows<Acc>(), dy = dy.rows<T>(),
-         dx = dx.data<T>()](auto where, int64_t a, int64_t b, auto... sums) {
-          Backward<T, W>(where, a, b, d, x, scale, bias, mean, rstd, dy, dx,
-                         sums...);
-        });
-  });
+  return DispatchWeighted(
+      dtypes, x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
+        using T = TypeOf<decltype(t)>;
+        using W = TypeOf<decltype(w)>;
+        using Acc = Accumulator<T>;
+        const BackwardFormula<Acc> formula{mean.rows<Acc>(), rstd.rows<Acc>()};
+        return RunBackward(device, call, {&scale, &bias}, d, formula,
+                           Operands{x.rows<T>(), dy.rows<T>()},
+                           Operands{scale.rows<W>()}, Operands{dx.data<T>()});
+      });
 }
 
 }  // namespace

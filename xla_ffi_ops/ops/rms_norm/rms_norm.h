@@ -17,13 +17,16 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/kit/formula.h"
-#include "xla_ffi_ops/kit/workspace.h"
+#include "xla_ffi_ops/kit/types.h"
 
 namespace xla_ffi_ops::rms_norm {
 
+using RowTypes = DeviceTypes</*CpuTypes=*/FloatTypes, /*CudaTypes=*/FloatTypes>;
+
 template <typename Acc>
 struct ForwardFormula {
-  static constexpr int kPasses = 1;
+  static constexpr int kInputs = 1, kOutputs = 1, kSums = 0, kPasses = 1;
+  using Weights = WeightDefaults<1>;  // scale
   struct Row {
     Acc rstd;
   };
@@ -49,7 +52,8 @@ struct ForwardFormula {
 
 template <typename Acc>
 struct BackwardFormula {
-  static constexpr int kPasses = 1;
+  static constexpr int kInputs = 2, kOutputs = 1, kSums = 1, kPasses = 1;
+  using Weights = WeightDefaults<1>;  // scale
   struct Row {
     Acc rstd;
     Acc mean;  // of g * xhat
@@ -75,22 +79,6 @@ struct BackwardFormula {
     return {{dy * (x * row.rstd)}};
   }
 };
-
-template <typename T, typename W>
-void Forward(Cpu, int64_t begin, int64_t end, int64_t cols, Accumulator<T> eps,
-             Rows<const T> x, Rows<const W> scale, T* y, Accumulator<T>* rstd);
-template <typename T, typename W>
-void Backward(Cpu, int64_t begin, int64_t end, int64_t cols, Rows<const T> x,
-              Rows<const W> scale, Rows<const Accumulator<T>> rstd,
-              Rows<const T> dy, T* dx, Accumulator<T>* sums);
-
-template <typename T, typename W>
-void Forward(Cuda, int64_t begin, int64_t end, int64_t cols, Accumulator<T> eps,
-             Rows<const T> x, Rows<const W> scale, T* y, Accumulator<T>* rstd);
-template <typename T, typename W>
-void Backward(Cuda, int64_t groups, int64_t rows, int64_t cols, Rows<const T> x,
-              Rows<const W> scale, Rows<const Accumulator<T>> rstd,
-              Rows<const T> dy, T* dx, Workspace<W, Accumulator<T>> dscale);
 
 }  // namespace xla_ffi_ops::rms_norm
 

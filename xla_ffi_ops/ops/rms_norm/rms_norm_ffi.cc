@@ -16,6 +16,7 @@ template <typename Device>
 HandlerResult ForwardHandler(Device device, double eps, int64_t present,
                              ffi::RemainingArgs operands, ffi::Result<Buffer> y,
                              ffi::Result<Buffer> rstd) {
+  constexpr DTypesOn<Device, RowTypes> dtypes;
   Dim d = kUnknownDim;
   Argument x("x");
   Weight scale("scale", (present & kScale) != 0);
@@ -23,30 +24,30 @@ HandlerResult ForwardHandler(Device device, double eps, int64_t present,
   call.AtLeast("eps", eps, 0);
   call.Present(present, kX, kScale);
   call.Operands(operands, {&x, &scale});
-  call.Operand(x, FloatDTypes(), {&d});
+  call.Operand(x, dtypes, {&d});
   call.Weights(x, {&scale}, {&d});
   call.Result("y", *y, x.dtype(), {&d});
   call.Result("rstd", *rstd, AccumulatorDType(x.dtype()), {});
   if (!call.Done()) return call.error();
 
-  return DispatchWeighted(x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
-    using T = TypeOf<decltype(t)>;
-    using W = TypeOf<decltype(w)>;
-    using Acc = Accumulator<T>;
-    return ForRows(
-        device, Product(call.loops()), 2 * sizeof(T) * d,
-        [=, eps = static_cast<Acc>(eps), x = x.rows<T>(),
-         scale = scale.rows<W>(), y = Data<T>(*y),
-         rstd = Data<Acc>(*rstd)](auto where, int64_t begin, int64_t end) {
-          Forward<T, W>(where, begin, end, d, eps, x, scale, y, rstd);
-        });
-  });
+  return DispatchWeighted(
+      dtypes, x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
+        using T = TypeOf<decltype(t)>;
+        using W = TypeOf<decltype(w)>;
+        using Acc = Accumulator<T>;
+        const ForwardFormula<Acc> formula{static_cast<Acc>(eps),
+                                          Data<Acc>(*rstd)};
+        return RunRows(device, Product(call.loops()), d, formula,
+                       Operands{x.rows<T>()}, Operands{scale.rows<W>()},
+                       Operands{Data<T>(*y)});
+      });
 }
 
 template <typename Device>
 HandlerResult BackwardHandler(Device device, double eps, int64_t present,
                               int64_t batch_rank, ffi::RemainingArgs operands,
                               ffi::RemainingRets results) {
+  constexpr DTypesOn<Device, RowTypes> dtypes;
   Dim d = kUnknownDim;
   Argument x("x"), rstd("rstd"), dy("dy"), dx("dx");
   Weight scale("scale", (present & kScale) != 0);
@@ -55,7 +56,7 @@ HandlerResult BackwardHandler(Device device, double eps, int64_t present,
   call.Present(present, kX, kScale);
   call.Operands(operands, {&x, &scale, &rstd, &dy});
   call.Results<Device>(results, {&dx}, {&scale});
-  call.Operand(x, FloatDTypes(), {&d});
+  call.Operand(x, dtypes, {&d});
   call.Operand(rstd, AccumulatorDType(x.dtype()), {});
   call.Operand(dy, x.dtype(), {&d});
   call.BatchRank(batch_rank);
@@ -64,18 +65,16 @@ HandlerResult BackwardHandler(Device device, double eps, int64_t present,
   call.Gradients(x, {&scale}, {&d});
   if (!call.Done()) return call.error();
 
-  return DispatchWeighted(x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
-    using T = TypeOf<decltype(t)>;
-    using W = TypeOf<decltype(w)>;
-    using Acc = Accumulator<T>;
-    return RunBackward<W, Acc>(
-        device, call, {&scale}, d, 3 * sizeof(T) * d,
-        [=, x = x.rows<T>(), scale = scale.rows<W>(), rstd = rstd.rows<Acc>(),
-         dy = dy.rows<T>(),
-         dx = dx.data<T>()](auto where, int64_t a, int64_t b, auto... sums) {
-          Backward<T, W>(where, a, b, d, x, scale, rstd, dy, dx, sums...);
-        });
-  });
+  return DispatchWeighted(
+      dtypes, x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
+        using T = TypeOf<decltype(t)>;
+        using W = TypeOf<decltype(w)>;
+        using Acc = Accumulator<T>;
+        const BackwardFormula<Acc> formula{rstd.rows<Acc>()};
+        return RunBackward(device, call, {&scale}, d, formula,
+                           Operands{x.rows<T>(), dy.rows<T>()},
+                           Operands{scale.rows<W>()}, Operands{dx.data<T>()});
+      });
 }
 
 }  // namespace

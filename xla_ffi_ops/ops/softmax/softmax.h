@@ -13,13 +13,17 @@
 
 #include "xla_ffi_ops/kit/exp.h"
 #include "xla_ffi_ops/kit/formula.h"
+#include "xla_ffi_ops/kit/types.h"
 
 namespace xla_ffi_ops::softmax {
+
+using RowTypes = DeviceTypes</*CpuTypes=*/FloatTypes, /*CudaTypes=*/FloatTypes>;
 
 // Max may lose a NaN, but the sum keeps it.
 template <typename Acc>
 struct ForwardFormula {
-  static constexpr int kPasses = 2;
+  static constexpr int kInputs = 1, kOutputs = 1, kSums = 0, kPasses = 2;
+  using Weights = WeightDefaults<>;
   struct Row {
     Acc max, factor;
   };
@@ -48,7 +52,8 @@ struct ForwardFormula {
 
 template <typename Acc>
 struct BackwardFormula {
-  static constexpr int kPasses = 1;
+  static constexpr int kInputs = 2, kOutputs = 1, kSums = 0, kPasses = 1;
+  using Weights = WeightDefaults<>;
   struct Row {
     Acc sum;
   };
@@ -65,20 +70,6 @@ struct BackwardFormula {
     return {{y * (dy - row.sum)}};
   }
 };
-
-template <typename T>
-void Forward(Cpu, int64_t begin, int64_t end, int64_t cols, Rows<const T> x,
-             T* y);
-template <typename T>
-void Backward(Cpu, int64_t begin, int64_t end, int64_t cols, Rows<const T> y,
-              Rows<const T> dy, T* dx);
-
-template <typename T>
-void Forward(Cuda, int64_t begin, int64_t end, int64_t cols, Rows<const T> x,
-             T* y);
-template <typename T>
-void Backward(Cuda, int64_t begin, int64_t end, int64_t cols, Rows<const T> y,
-              Rows<const T> dy, T* dx);
 
 }  // namespace xla_ffi_ops::softmax
 

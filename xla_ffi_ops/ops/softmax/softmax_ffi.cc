@@ -18,29 +18,30 @@ int64_t RowCount(const Checks& checks, Dim d) {
 
 template <typename Device>
 HandlerResult ForwardHandler(Device device, Buffer x, Result y) {
+  constexpr DTypesOn<Device, RowTypes> dtypes;
   Dim d = kUnknownDim;
   Checks checks;
-  checks.Operand("x", x, FloatDTypes(), {&d});
+  checks.Operand("x", x, dtypes, {&d});
   const RowMap x_map = checks.Map("x", x, 1);
   checks.Result("y", *y, x.element_type(), {&d});
   if (!checks.ok()) return checks.error();
 
-  return Dispatch(FloatDTypes(), x.element_type(), [&](auto t) {
+  return Dispatch(dtypes, x.element_type(), [&](auto t) {
     using T = TypeOf<decltype(t)>;
-    return ForRows(device, RowCount(checks, d), 2 * sizeof(T) * d,
-                   [=, x = Rows<const T>{Data<const T>(x), d, x_map},
-                    y = Data<T>(*y)](auto where, int64_t begin, int64_t end) {
-                     Forward<T>(where, begin, end, d, x, y);
-                   });
+    const ForwardFormula<Accumulator<T>> formula;
+    return RunRows(device, RowCount(checks, d), d, formula,
+                   Operands{Rows<const T>{Data<const T>(x), d, x_map}},
+                   kNoWeights<T>, Operands{Data<T>(*y)});
   });
 }
 
 template <typename Device>
 HandlerResult BackwardHandler(Device device, int64_t batch_rank, Buffer y,
                               Buffer dy, Result dx) {
+  constexpr DTypesOn<Device, RowTypes> dtypes;
   Dim d = kUnknownDim;
   Checks checks;
-  checks.Operand("y", y, FloatDTypes(), {&d});
+  checks.Operand("y", y, dtypes, {&d});
   checks.Operand("dy", dy, y.element_type(), {&d});
   checks.BatchRank(batch_rank);
   const RowMap y_map = checks.Map("y", y, 1);
@@ -48,14 +49,13 @@ HandlerResult BackwardHandler(Device device, int64_t batch_rank, Buffer y,
   checks.Result("dx", *dx, y.element_type(), {&d});
   if (!checks.ok()) return checks.error();
 
-  return Dispatch(FloatDTypes(), y.element_type(), [&](auto t) {
+  return Dispatch(dtypes, y.element_type(), [&](auto t) {
     using T = TypeOf<decltype(t)>;
-    return ForRows(device, RowCount(checks, d), 3 * sizeof(T) * d,
-                   [=, y = Rows<const T>{Data<const T>(y), d, y_map},
-                    dy = Rows<const T>{Data<const T>(dy), d, dy_map},
-                    dx = Data<T>(*dx)](auto where, int64_t begin, int64_t end) {
-                     Backward<T>(where, begin, end, d, y, dy, dx);
-                   });
+    const BackwardFormula<Accumulator<T>> formula;
+    return RunRows(device, RowCount(checks, d), d, formula,
+                   Operands{Rows<const T>{Data<const T>(y), d, y_map},
+                            Rows<const T>{Data<const T>(dy), d, dy_map}},
+                   kNoWeights<T>, Operands{Data<T>(*dx)});
   });
 }
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "xla_ffi_ops/kit/parallel_loop.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "xla_ffi_ops/kit/handler_result.h"
+
+namespace xla_ffi_ops::internal {
+
+using xla::ffi::Error;
+
+Error CurrentError() {
+  try {
+    try {
+      throw;
+    } catch (const std::bad_alloc&) {
+      return NoMemory();
+    } catch (const std::exception& e) {
+      return Error::Internal(e.what());
+    } catch (...) {
+      return Error::Internal("unknown exception");
+    }
+  } catch (...) {  // for the message
+    return NoMemory();
+  }
+}
+
+void Resolve(xla::ffi::Promise promise, const Error& error) {
+  if (error.success()) {
+    promise.SetAvailable();
+  } else {
+    promise.SetError(Try<Error>([&] { return error; }));
+  }
+}
+
+Error Wait(xla::ffi::Future& future) {
+  Error result;
+  std::atomic<bool> done{false};
+  const auto finish = [&](const std::optional<Error>& error) {
+    result = Try<Error>([&] { return error.value_or(Error::Success()); });
+    done.store(true, std::memory_order_release);
+  };
+  WhenDone(future, std::ref(finish));
+  while (!done.load(std::memory_order_acquire)) std::this_thread::yield();
+  return result;
+}
+
+bool ParallelLoop::Run() {
+  bool last = false;
+  int64_t range;
+  while ((range = next_.fetch_add(1, std::memory_order_relaxed)) <
+         split_.ranges) {
+    const int64_t begin = range * split_.grain;
+    const int64_t end = begin + std::min(split_.grain, split_.n - begin);
+    if (!Skips(range)) Done(range, CallBody(begin, end));
+    last = unfinished_.fetch_sub(1, std::memory_order_release) == 1;
+  }
+  if (!last) return false;
+  unfinished_.load(std::memory_order_acquire);  // What all threads have done.
+  if (!Skips(split_.ranges)) Done(split_.ranges, CallFinish());
+  // A task may start only later, and keep the loop alive until then.
+  DestroyFunctions();
+  Release();
+  return true;
+}
+
+void ParallelLoop::Done(int64_t range, Error error) {
+  if (error.success()) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (Skips(range)) return;
+  failed_.store(range, std::memory_order_relaxed);
+  error_ = std::move(error);
+}
+
+HandlerResult RunLoop(xla::ffi::ThreadPool pool, int64_t threads,
+                      std::shared_ptr<ParallelLoop> loop) {
+  xla::ffi::Promise promise;
+  xla::ffi::Future future(promise);
+  try {
+    for (int64_t i = 1; i < threads; ++i) {
+      pool.Schedule(Task([loop, promise] {
+        if (loop->Run()) Resolve(promise, loop->error());
+      }));
+    }
+  } catch (const std::bad_alloc&) {
+    // The threads that there is memory for do the work.
+  }
+  if (loop->Run()) return loop->error();
+  return future;
+}
+
+}  // namespace xla_ffi_ops::internal
