@@ -11,17 +11,21 @@
 
 namespace xla_ffi_ops {
 
-// Adds up the kSums sums of the threads of a block that work on the same
+// Adds up all sums of the threads of a block that work on the same
 // columns of different rows; they end in the threads for which it returns true.
 // A warp has several rows if they are narrower than it. Uses AddRowsBytes of
 // shared memory.
-template <int kSums, typename Sum>
-__device__ inline bool AddRowsOfBlock(Sum* sums) {
+template <typename Sum, int kA, int kB, int kC>
+__device__ inline bool AddRowsOfBlock(Sum (&all)[kA][kB][kC]) {
+  constexpr int kSums = kA * kB * kC;
+  const auto sum = [&](int i) -> Sum& {
+    return all[i / (kB * kC)][i / kC % kB][i % kC];
+  };
   const int lanes = min(blockDim.x, kWarp);
   for (int mask = lanes; mask < kWarp; mask *= 2) {
 #pragma unroll
     for (int i = 0; i < kSums; ++i) {
-      sums[i] += __shfl_xor_sync(kAllLanes, sums[i], mask);
+      sum(i) += __shfl_xor_sync(kAllLanes, sum(i), mask);
     }
   }
   const int warp_rows = kWarp / lanes;
@@ -36,14 +40,14 @@ __device__ inline bool AddRowsOfBlock(Sum* sums) {
     if (adds && row >= half && row < rows) {
 #pragma unroll
       for (int i = 0; i < kSums; ++i) {
-        shared[(row - half) * row_size + i * blockDim.x] = sums[i];
+        shared[(row - half) * row_size + i * blockDim.x] = sum(i);
       }
     }
     __syncthreads();
     if (adds && row < rows - half) {
 #pragma unroll
       for (int i = 0; i < kSums; ++i) {
-        sums[i] += shared[row * row_size + i * blockDim.x];
+        sum(i) += shared[row * row_size + i * blockDim.x];
       }
     }
     __syncthreads();

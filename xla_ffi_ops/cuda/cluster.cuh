@@ -81,6 +81,15 @@ __device__ inline void Send(int block, uint64_t* to, uint64_t value,
       : "memory");
 }
 
+// What other blocks sent is released at the scope of the cluster, and has to be
+// acquired at that scope: the default is that of the block. An acquire of all
+// memory would empty the first-level cache, which has the weights; this one is
+// of shared memory alone. Compilers before 12.8 do not know it.
+#if CUDART_VERSION >= 12080
+#define XLA_FFI_OPS_ACQUIRE_ "relaxed"
+#else
+#define XLA_FFI_OPS_ACQUIRE_ "acquire"
+#endif
 __device__ inline void Wait(ClusterBarrier* barrier, int phase) {
   const uint32_t address = internal::SharedAddress(barrier);
   uint32_t done = 0;
@@ -88,15 +97,20 @@ __device__ inline void Wait(ClusterBarrier* barrier, int phase) {
     asm volatile(
         "{\n"
         ".reg .pred p;\n"
-        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], "
-        "%2;\n"
+        "mbarrier.try_wait.parity." XLA_FFI_OPS_ACQUIRE_
+        ".cluster.shared::cta.b64 p, [%1], %2;\n"
         "selp.u32 %0, 1, 0, p;\n"
         "}"
         : "=r"(done)
         : "r"(address), "r"(phase)
         : "memory");
   }
+#if CUDART_VERSION >= 12080
+  asm volatile("fence.acquire.sync_restrict::shared::cluster.cluster;" ::
+                   : "memory");
+#endif
 }
+#undef XLA_FFI_OPS_ACQUIRE_
 
 #else
 

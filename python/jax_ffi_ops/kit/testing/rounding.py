@@ -53,17 +53,21 @@ def row_additions(rows: int, groups: int) -> int:
     # Threads of a GPU add up their rows, and then the sums of blocks are added:
     # of 64 at least on a large one, and of 1024 at most.
     return min(rows, -(-rows // 64) + 1024)
-  # sum_rows.h: each group of rows makes up to 64 parts of 8 rows or more; in
-  # each, 4 rows are added up at once, with up to 3 left over.
+  # sum_rows.h: each group of rows makes up to 64 parts of 8 rows or more.
+  # long_sums.h: a part has blocks of 64 rows. run_rows.h: in each, 2 or 4 rows
+  # are added up at once, with up to 3 left over. The sums of blocks, and then
+  # those of parts, are added with compensation.
   parts = max(1, min(rows // 8, 64 // max(1, min(groups, 64))))
-  return min(rows, 6 + -(-rows // parts) // 4 + parts)
+  block = min(64, -(-rows // parts))
+  return min(rows, -(-block // 2) + 5)
 
 
 def column_additions(count: int) -> int:
   """Returns how many additions a term of a sum over a row goes through."""
-  # run_rows.h: 256 to each of up to 32 lanes, these, and blocks of 2048 or more
-  # columns. A GPU's threads need fewer.
-  return max(0, min(count - 1, 256 + 5) + -(-count // 2048) - 1)
+  # total.h: a lane adds 16 terms at a time, and then 16 of these sums; up to 32
+  # lanes are added in pairs, and blocks of 2048 columns or more with
+  # compensation. A GPU's threads need no more.
+  return max(0, min(count - 1, 16 + 16 + 5 + 2))
 
 
 def round_to(value: np.ndarray, dtype: Any) -> np.ndarray:
