@@ -93,11 +93,13 @@ def _lines(options):
   return found
 
 
-def _report(**result):
-  """Tells run.py of a line that has ended: jobs.py."""
-  if "RUN_PY_REPORT" in os.environ:
-    with open(os.environ["RUN_PY_REPORT"], "a", encoding="utf-8") as file:
-      print(json.dumps(result), file=file)
+def _report(**result) -> bool:
+  """Tells run.py's jobs.py, if that has started this, of a line that has ended."""
+  if "RUN_PY_REPORT" not in os.environ:
+    return False
+  with open(os.environ["RUN_PY_REPORT"], "a", encoding="utf-8") as file:
+    print(json.dumps(result), file=file)
+  return True
 
 
 def _measure(options, torch, op, shape, dtype, direction, timing):
@@ -142,7 +144,8 @@ def main() -> int:
       traceback.print_exc()
       note = measurement.first_line(error)
       print(f"{start} FAILED: {note}", flush=True)
-      _report(status="failed", note=note)
+      if _report(status="failed", note=note, again=True):
+        return 0  # A new process goes on: this one's device may be of no use.
       status = 1
     else:
       print(f"{start}{measured}", flush=True)

@@ -206,7 +206,9 @@ class BundleTest(absltest.TestCase):
           told["peers" + line][1],
           "of copy; plain .*, wrong dropped .*inaccurate.*, large dropped .*RESO",
       )
-      self.assertRegex(told["wrong" + line][1], "^inaccurate, ")
+      self.assertRegex(
+          told["wrong" + line][1], "^inaccurate, .*at first: inaccurate, "
+      )
       self.assertRegex(
           told["crash" + line][1], "of copy; .*at first: ended by SIGABRT"
       )

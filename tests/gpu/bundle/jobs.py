@@ -25,9 +25,9 @@ class Job:
   """A process that makes the results of one or several parts, in order.
 
   It may write results itself, each as a line of JSON, into the file that the
-  environment variable RUN_PY_REPORT names. When the process has ended, the
-  first part without a result is judged by that end. Those after it get a new
-  process.
+  environment variable RUN_PY_REPORT names. If it ends early, the first part
+  without a result is judged by that end, unless the exit status is 0 and there
+  was some result. The parts that are left then get a new process.
 
   Attributes:
     parts: their names.
@@ -90,13 +90,14 @@ class _Process:
       if self.left:
         yield self._next(result)
     hung = time.monotonic() - self._began > self.job.seconds
-    if status is None and not hung:
+    if self.left and status is None and not hung:
       return
-    if hung:
+    if self.left and hung:
       self._abort()
     self.stop()
     self.ended = True
-    if self.left:
+    went_on = status == 0 and len(self.left) < len(self.job.parts)
+    if self.left and not went_on:
       how = f"more than {self.job.seconds:g} s" if hung else _ending(status)
       text = self._log.read_text("utf-8", errors="replace")
       yield self._next(self.job.judge(text, how))

@@ -26,7 +26,7 @@ class Phase:
     workers: how many jobs run at once.
     jobs: in the order in which they are started.
     alone: returns the job for a part whose result says "again". It runs when
-      the others have ended.
+      the others have ended. None if nothing is to run again.
   """
 
   name: str
@@ -85,6 +85,7 @@ def _run_phase(phase, results, deadline, folder, tell):
   """Runs the parts without a result, and then those that are to run again."""
 
   def record(part, result):
+    result = result | {"again": bool(result.get("again") and phase.alone)}
     results.write(phase.name, part=part, **result)
     tell(part, result)
 

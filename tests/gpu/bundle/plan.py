@@ -80,7 +80,7 @@ def test_phases(
     env |= {"JAX_FFI_OPS_THOROUGH_TESTS": "1"}
     if _LARGE in file:
       # Its programs work for long; others take longer to be compiled.
-      env |= {"XLA_PYTHON_CLIENT_MEM_FRACTION": "0.9"}
+      env |= {"XLA_CLIENT_MEM_FRACTION": "0.9"}
     else:
       env |= {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
     judge = functools.partial(judge_test, shard=int(shard))

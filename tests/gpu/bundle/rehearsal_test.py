@@ -39,8 +39,10 @@ _LINES = """
     if "crash" in part: os.abort()
     if "hang" in part: time.sleep(1000)
     if "silent" in part: sys.exit()
+    status = "failed" if "leave" in part else "passed"
     with open(os.environ["RUN_PY_REPORT"], "a") as file:
-      print(json.dumps({"status": "passed", "note": part}), file=file)
+      print(json.dumps({"status": status, "note": str(os.getpid())}), file=file)
+    if "leave" in part: sys.exit()
 """
 
 
@@ -122,21 +124,24 @@ class RehearsalTest(absltest.TestCase):
     self.assertFalse(marker.exists())
 
   def test_parts_outlive_one_another(self):
-    parts = ["a", "crash", "b", "hang", "silent", "c"]
+    parts = ["a", "crash", "b", "hang", "c", "d", "leave", "e", "silent", "f"]
     self.run_jobs(_python(_LINES, 3, parts=parts))
-    self.assertEqual(list(self.noted()), parts)
-    self.assertEqual(
-        {
-            part: note
-            for part, note in self.noted().items()
-            if part not in "abc"
-        },
-        {
-            "crash": ("failed", "ended by SIGABRT"),
-            "hang": ("failed", "more than 3 s"),
-            "silent": ("passed", "doing silent"),
-        },
-    )
+    noted = self.noted()
+    self.assertEqual(list(noted), parts)
+    self.assertEqual(noted.pop("crash"), ("failed", "ended by SIGABRT"))
+    self.assertEqual(noted.pop("hang"), ("failed", "more than 3 s"))
+    self.assertEqual(noted.pop("silent"), ("passed", "doing silent"))
+    self.assertEqual(noted["leave"][0], "failed")
+    # A process is used as long as that is possible.
+    processes = [note for _, note in noted.values()]
+    self.assertEqual(processes[2:5], processes[2:3] * 3)
+    self.assertLen(set(processes), 5)
+
+  def test_a_process_that_does_not_end(self):
+    """Nothing is waited for when all results are there."""
+    program = _LINES + "\n  time.sleep(1000)"
+    self.run_jobs(_python(program, 1000, parts=["a", "b"]))
+    self.assertEqual(list(self.noted()), ["a", "b"])
 
   def test_lack_of_memory_is_tried_again_alone(self):
     """That of XLA, of Python, and what the kernel ends for it."""
