@@ -147,7 +147,7 @@ class RehearsalTest(absltest.TestCase):
     """That of XLA, of Python, and what the kernel ends for it."""
     faults = {
         "device": "sys.exit('RESOURCE_EXHAUSTED: Out of memory')",
-        "host": "bytearray(1 << 62)",
+        "host": "[0] * (1 << 61)",
         "kernel": "os.kill(os.getpid(), 9)",
     }
     first = "if not os.path.exists({0!r}): open({0!r}, 'w'); {1}"
