@@ -76,7 +76,8 @@ class KitDeclarationTest(parameterized.TestCase):
   )
   def test_result_dimension_that_no_operand_has(self, signature, dimension):
     with self.assertRaisesRegex(
-        ValueError, f"The result dimension '{dimension}' of .* no operand's"
+        ValueError,
+        f"size of the result dimension '{dimension}' of .* no operand",
     ):
       _declare("test_op", signature)
 

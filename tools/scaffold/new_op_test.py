@@ -145,7 +145,7 @@ class NewOpTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ("n->n", "'n->n' is not a signature"),
-      ("(n)->(k)", r"The result dimension 'k' of '\(n\)->\(k\)'"),
+      ("(n)->(k)", r"the result dimension 'k' of '\(n\)->\(k\)'"),
       ("(n),(n)?->()", r"writes no operands to leave out, which '\?'"),
       ("(n,*)->(n,*)", r"writes no trailing loops, which '\*' in '\(n,\*\)"),
       ("(n)->(n,n)", r"the result \(n,n\), with a dimension twice"),

@@ -3,13 +3,11 @@
 //
 //   template <typename Acc>
 //   struct Formula {
-//     // Of one row: arrays that it reads and writes, sums over rows, and
-//     passes
-//     // over the row before the outputs.
+//     // Of one row: the arrays read and written, the sums over rows, and
+//     // the passes over the row before the outputs.
 //     static constexpr int kInputs = 1, kOutputs = n, kSums = m, kPasses = 1;
-//     using Weights = ...;               // the weights, such as
-//     WeightDefaults<1> struct Row { ... };                // what is known of
-//     one row
+//     using Weights = ...;  // the weights, such as WeightDefaults<1>
+//     struct Row { ... };   // what is known of one row
 //
 //     // Functions of one element or row; each is an XLA_FFI_OPS_HD.
 //     Row Load(int64_t row) const;       // residuals of an earlier kernel

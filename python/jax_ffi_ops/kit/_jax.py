@@ -55,8 +55,8 @@ def lower_attributes_of(type_: type[Any], value: Callable[[Any], Any]) -> None:
 def registered_handler(target: str, platform: str) -> int | None:
   """Returns the address of the handler that an FFI target has, if any.
 
-  jaxlib keeps what is registered before a platform has a backend in a list of
-  its own. A backend of a plugin does not say what it has.
+  Until a platform has a backend, jaxlib keeps its targets in a separate list.
+  The backend of a plugin cannot be asked which targets it has.
   """
   name = xla_client.xla_platform_names.get(platform, platform)
   # Version 0 is another interface, with another list of targets.

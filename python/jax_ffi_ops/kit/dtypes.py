@@ -67,7 +67,7 @@ def check(what: str, dtype: Any, allowed: Collection[np.dtype] | None) -> None:
 def keeping_64_bits(arrays: Iterable[Any]) -> contextlib.AbstractContextManager:
   """Returns a context in which jax computes with arrays in their own dtypes.
 
-  One that was made under jax.enable_x64 has 64 bits outside of it, too.
+  An array that was made under jax.enable_x64 keeps its 64 bits outside of it.
   """
   dtypes = (getattr(getattr(x, "aval", x), "dtype", None) for x in arrays)
   if jax.config.jax_enable_x64 or _WIDE.isdisjoint(dtypes):

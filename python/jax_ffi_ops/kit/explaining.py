@@ -14,8 +14,8 @@ _PLATFORMS = ("cpu", "cuda")
 def explain(function: Any, *operands: Any, **attributes: Any) -> str:
   """Returns what a call of an op runs on each platform, and why.
 
-  On several devices it is the shapes of one device's parts that count. What has
-  no handler for the backward pass says by which rule it is computed.
+  On several devices, the shapes of one device's part decide. If there is no
+  backward handler, the text names the rule that computes the gradients.
 
   Args:
     function: an op, or a function that is marked by `kit.public`.

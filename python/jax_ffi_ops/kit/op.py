@@ -93,21 +93,22 @@ def op(
       memory to sum rows in.
     jvp: the tangents of the results, in terms of operands, results and
       tangents. Without a backward handler, only what it takes is kept.
-    transpose: of an op that is linear in its operands: their cotangents, in
-      terms of cotangents. Nothing is kept. If it takes operands too, the op is
+    transpose: for an op that is linear in its operands: their cotangents, in
+      terms of cotangents. Nothing is kept. If it also takes operands, the op is
       linear in the others, and it returns the cotangents of these alone.
     backward: the cotangents of the floating-point operands, in any dtype, in
       terms of operands, residuals and cotangents. Only what it takes is kept,
       and passed to the backward handler. It runs where there is no such
-      handler, and gives the other derivatives if it does not take all operands.
+      handler. If it does not take all operands, the other derivatives come from
+      it, too.
     use_handler: function of the operands (as for `results`, but with all loop
       dimensions) and of `platform` ("cpu" or "cuda") that returns whether the
       handler is worth calling; elsewhere the reference is lowered. Calls with
       symbolic dimensions use the handler.
     broadcast_operands: whether handlers take all operands with all loop
-      dimensions in full, and sum over none. Without it, an operand that has
-      less is passed as it is: with no loop dimensions, or with some that are 1.
-      What shares an operand, such as `vmap`, then copies it.
+      dimensions in full, and sum over none. If so, an operand that rows or the
+      batch of a `vmap` share is copied to the full shape. If not, it is passed
+      as it is: with no loop dimensions, or with some that are 1.
 
   Returns:
     A function of the operands (arrays) and attributes (keywords) that returns

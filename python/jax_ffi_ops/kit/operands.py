@@ -85,7 +85,7 @@ def _array(what, x, core, allowed):
   dtype = x.dtype if isinstance(x, _ARRAYS) else jnp.result_type(x)
   dtypes.check(what, dtype, allowed)
   x = jnp.asarray(x)
-  # Without x64 this made 32 bits of NumPy's 64, and left those of jax.
+  # Without x64, jnp.asarray narrows NumPy's arrays to 32 bits, but not jax's.
   dtypes.check(what, x.dtype, allowed)
   if allowed is None or x.dtype in allowed:
     return x

@@ -25,8 +25,8 @@ def declined(
   problem = unserved_weight(op.weights, dtypes)
   if problem is not None or op.use_handler is None:
     return problem
-  # With all loop dimensions, also where rows share an operand: a backward call
-  # knows no more than these.
+  # Each operand gets all loop dimensions, even one that rows share: a backward
+  # call does not know which loop dimensions a forward operand had.
   avals = {
       name: jax.ShapeDtypeStruct(
           dims.full(call.core(name, dims.sizes), op.axes[name][1]).shape,

@@ -53,9 +53,9 @@ class Signature:
     for name in sizes.names(core for core, _, _ in results):
       if name not in (*given, *known):
         raise ValueError(
-            f"The result dimension {name!r} of {text!r} is no operand's that"
-            " all calls have, no attribute of the type np.int64, and not in"
-            " `sizes`."
+            f"Nothing gives the size of the result dimension {name!r} of"
+            f" {text!r}: no operand that all calls have, no attribute of type"
+            " np.int64, and no function in `sizes`."
         )
     starred = frozenset(i for i, x in enumerate(operands) if x[1])
     if any(x[1] != bool(starred) for x in results):

@@ -141,8 +141,8 @@ def read_metadata(handler: ctypes._CFuncPtr) -> Metadata | None:
   version = (metadata.api_version.major, metadata.api_version.minor)
   if version == (0, 0):
     return None
-  # One that makes a state fails as long as the type of that is not registered,
-  # but has told the rest by then.
+  # A handler that makes a state fails until the state's type is registered. It
+  # has filled in the other fields before that.
   return Metadata(
       version,
       bool(metadata.traits & _COMMAND_BUFFER_COMPATIBLE),

@@ -22,9 +22,9 @@ _NAMED = 10  # The most symbols that an error lists.
 class Library:
   """A shared object of FFI handlers, made by `xla_ffi_extension` or otherwise.
 
-  The object needs no Python headers and works with any version of Python. It
-  is checked when it is loaded. XLA would report a handler that was compiled for
-  a newer FFI API only later, from an unrelated operation.
+  The object needs no Python headers and works with any version of Python. A
+  handler is checked when it is registered. XLA would report one that was
+  compiled for a newer FFI API only later, from an unrelated operation.
   """
 
   def __init__(
@@ -101,8 +101,8 @@ class Library:
   def ensure_registered(self, target: str) -> None:
     """Registers a stateful target; to be called before it is lowered.
 
-    Its type has to be registered before its handlers, and jaxlib does the
-    opposite with what it is given before it has a backend.
+    The type of its state has to be registered before its handlers. As long as
+    jaxlib has no backend, it keeps both, and then registers the handlers first.
     """
     if target not in self._waiting:
       return

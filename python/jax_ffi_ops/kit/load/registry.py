@@ -13,9 +13,9 @@ import threading
 
 from jax_ffi_ops.kit import _jax
 
-# The addresses of handlers, by target and JAX's name of the platform. What waits
-# for a backend is in none of jaxlib's lists; nor is what a plugin has, as that
-# for CUDA.
+# The addresses of handlers, by target and JAX's name of the platform. Two kinds
+# are in none of jaxlib's lists: stateful ones that Library has not registered
+# yet, and those that a plugin has, such as the one for CUDA.
 _claimed: dict[tuple[str, str], int] = {}
 _lock = threading.Lock()
 

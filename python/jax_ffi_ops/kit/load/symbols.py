@@ -49,8 +49,8 @@ def check(symbols: Symbols, platforms: Any) -> None:
 def names(symbols: Symbols, target: str, platform: str) -> dict[str, str]:
   """Returns the symbol of each stage and type; not all need be there.
 
-  What `symbols` does not know has the names that the kit's macros give it. Where
-  C allows no character of the target, as "-" and ".", these have "_".
+  A target that is not in `symbols` has the names that the kit's macros give.
+  There, "_" replaces each character that C does not allow, such as "-" or ".".
   """
   if target not in symbols:
     base = re.sub(r"\W", "_", target, flags=re.ASCII)
@@ -74,8 +74,8 @@ def function(library: ctypes.CDLL, symbol: str) -> Any:
 def exported(path: str, library: ctypes.CDLL) -> list[str]:
   """Returns the C functions that a shared object has for others.
 
-  There are none if the file does not tell: since the object was loaded it may
-  have been replaced, and loading takes no headers of sections.
+  Returns none if the file does not list them. The file may have been replaced
+  since it was loaded, and it may lack section headers, which loading ignores.
   """
   try:
     with elf_sections.mapped(path) as data:

@@ -4,8 +4,8 @@
 Let y = f(x) be the op, J its Jacobian at x, x_dot a tangent, dy a cotangent.
 The tangent primitive is x_dot -> J x_dot, the backward primitive dy -> J^T dy.
 An author may give either: `jvp=` is the first, `backward=` the second. Both are
-linear, so each is the transpose of the other, and the reference gives both. Of
-several sources the first that is there serves:
+linear, so each is the transpose of the other, and the reference gives both. The
+first of these sources that exists is used:
 
 jvp       `jvp=`; the reference, if all operands are kept; the transpose of
           `backward=`.

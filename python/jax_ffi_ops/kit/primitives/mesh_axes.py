@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The axes of a mesh as XLA knows them: factors of the user's, in its order."""
+"""The axes of a mesh, split into prime factors and in the order XLA uses."""
 
 from collections.abc import Mapping
 import itertools

@@ -104,7 +104,8 @@ def batch_attributes(
   """Returns the attributes by which XLA splits a custom call without asking.
 
   A program of jax.export cannot call back. XLA then splits the first loop
-  dimensions, if all operands and results have them; else results were wrong.
+  dimensions that all operands and results have: splitting others would give
+  wrong results.
 
   Args:
     loop_axes: of the call.
