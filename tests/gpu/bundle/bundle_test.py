@@ -185,6 +185,7 @@ class BundleTest(absltest.TestCase):
       self.addCleanup(file.write_bytes, file.read_bytes())
       file.unlink()
     logs = self.folder / "logs/all"
+    self.addCleanup(shutil.rmtree, logs)
     command = ("all", "--minutes=20", "--shards=1", "tests/added")
     self.interrupt(command, logs / "results.jsonl")
     status, output = self.start(*command)
@@ -217,6 +218,12 @@ class BundleTest(absltest.TestCase):
     )
     self.assertRegex(output, "(?m)^FAIL  benchmark +4 of 6 passed, 2 failed")
     self.assertRegex(output, "(?m)^open  memcheck ")
+
+  def test_all_without_the_time(self):
+    self.addCleanup(shutil.rmtree, self.folder / "logs" / "all")
+    status, output = self.start("all", "--minutes=0.001", "gpu/buffers")
+    self.assertEqual(status, 1)
+    self.assertRegex(output, "(?m)^open  tests +0 of 16 passed, 16 not run")
 
   def interrupt(self, command, results):
     """Runs until a line of the benchmark has ended, and stops it there."""

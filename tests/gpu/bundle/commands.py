@@ -72,7 +72,8 @@ def _run(
   if not finished:
     print("There is more to do: call this again.")
     return _CALL_AGAIN
-  return int(any(row.verdict == "FAIL" for row in rows))
+  failed = any(row.verdict == "FAIL" for row in rows)
+  return int(failed or any(map(results.are_missing, planned)))
 
 
 def _parse(parser, arguments):

@@ -14,7 +14,7 @@ import subprocess
 import time
 from typing import Any
 
-_POLL_SECONDS = 0.02
+_POLL_SECONDS = 0.05
 _ABORT_SECONDS = 5  # For faulthandler, which writes where Python was.
 
 Result = dict[str, Any]  # What json can write.
@@ -107,7 +107,7 @@ class _Process:
     seconds, self._began = now - self._began, now
     return self.left.popleft(), {
         "took": round(seconds, 3),
-        "log": self._log.name,
+        "log": str(self._log),
         **result,
     }
 
