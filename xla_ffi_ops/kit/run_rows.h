@@ -15,8 +15,8 @@
 #include "xla_ffi_ops/kit/formula.h"
 #include "xla_ffi_ops/kit/outputs.h"
 #include "xla_ffi_ops/kit/pairs.h"
+#include "xla_ffi_ops/kit/row_total.h"
 #include "xla_ffi_ops/kit/store_rows.h"
-#include "xla_ffi_ops/kit/total.h"
 
 namespace xla_ffi_ops::internal {
 

@@ -64,7 +64,7 @@ def row_additions(rows: int, groups: int) -> int:
 
 def column_additions(count: int) -> int:
   """Returns how many additions a term of a sum over a row goes through."""
-  # total.h: a lane adds 16 terms at a time, and then 16 of these sums; up to 32
+  # row_total.h: a lane adds 16 terms at a time, and then 16 of these sums; up to 32
   # lanes are added in pairs, and blocks of 2048 columns or more with
   # compensation. A GPU's threads need no more.
   return max(0, min(count - 1, 16 + 16 + 5 + 2))

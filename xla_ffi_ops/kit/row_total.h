@@ -4,8 +4,8 @@
 // The code is shaped by what g++ 12 vectorizes in a function of several clones:
 // each number of a statistic has its own array of lanes, and the loops over
 // lanes have constant lengths.
-#ifndef XLA_FFI_OPS_KIT_TOTAL_H_
-#define XLA_FFI_OPS_KIT_TOTAL_H_
+#ifndef XLA_FFI_OPS_KIT_ROW_TOTAL_H_
+#define XLA_FFI_OPS_KIT_ROW_TOTAL_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -117,4 +117,4 @@ XLA_FFI_OPS_HD S Total(int64_t cols, Statistic statistic, Ahead ahead) {
 
 }  // namespace xla_ffi_ops::internal
 
-#endif  // XLA_FFI_OPS_KIT_TOTAL_H_
+#endif  // XLA_FFI_OPS_KIT_ROW_TOTAL_H_
