@@ -9,7 +9,6 @@ from absl.testing import absltest
 import jax_ffi_ops
 import python_process
 
-
 _PUBLIC = (
     ("jax_ffi_ops", "kit"),
     ("jax_ffi_ops", "load"),

@@ -29,6 +29,12 @@ def presences(case: Case) -> Iterator[Case]:
     )
 
 
+def extremes(cases: Iterable[Case]) -> list[Case]:
+  """Returns the first and the last one."""
+  first, *others = cases
+  return [first, *others[-1:]]
+
+
 def dtypes(case: Case, every: bool = True) -> Iterator[Case]:
   """Yields the case with each of the dtypes that handlers take.
 

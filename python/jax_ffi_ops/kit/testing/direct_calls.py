@@ -37,8 +37,8 @@ class DirectCallBase(Base):
     Args:
       extremes: whether all of them and none will do.
     """
-    cases = list(choices.presences(self.case))
-    for case in dict.fromkeys((cases[0], cases[-1])) if extremes else cases:
+    cases = choices.presences(self.case)
+    for case in choices.extremes(cases) if extremes else cases:
       yield from self.targets_of(case)
 
   def targets_of(self, case: Any) -> Iterable[Target]:

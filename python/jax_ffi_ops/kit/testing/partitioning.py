@@ -34,7 +34,7 @@ class PartitioningTest(CommunicationBase):
   if THOROUGH:
 
     def test_partitioned_over_more_meshes(self):
-      more = placements.MORE_WHOLE_CORES
+      more = placements.MORE_WHOLE_CORES + placements.MORE_SPLIT_CORES
       for placement in (*more, *placements.explicit(more)):
         self._check(placement)
 
@@ -51,7 +51,7 @@ class PartitioningTest(CommunicationBase):
 
   def test_partitioned_without_loops(self):
     line = placements.LINE
-    for placement in (line, *placements.explicit([line])):
+    for placement in (*[line] * THOROUGH, *placements.explicit([line])):
       for shared in self.case.shared_sets()[1:]:
         self._check(dataclasses.replace(placement, shared=shared))
 

@@ -114,10 +114,8 @@ MORE_WHOLE_CORES = (
     Placement(_AB, ("b", None)),
     Placement((("a", 1),), ("a", None)),
 )
-SPLIT_CORES = (
-    Placement(_A, (None, None), core="a"),
-    Placement(_AB, ("a", None), core="b"),
-)
+SPLIT_CORES = (Placement(_AB, ("a", None), core="b"),)
+MORE_SPLIT_CORES = (Placement(_A, (None, None), core="a"),)
 
 
 def explicit(placements: Sequence[Placement]) -> list[Placement]:

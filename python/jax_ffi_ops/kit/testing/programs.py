@@ -27,7 +27,10 @@ _VIEWS = ("bitcast", "reshape", "get-tuple-element")
 @functools.cache
 def _options():
   """Returns XLA's options with which a program of many parts compiles fast."""
-  options = {"xla_cpu_use_fusion_emitters": False}
+  options = {
+      "xla_cpu_parallel_codegen_split_count": 1,
+      "xla_cpu_use_fusion_emitters": False,
+  }
   try:
     jax.jit(lambda: 0, compiler_options=options)()
   except jax.errors.JaxRuntimeError:

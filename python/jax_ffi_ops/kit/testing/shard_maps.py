@@ -23,7 +23,8 @@ class ShardMapTest(CommunicationBase):
     for check_vma in (True, False) if THOROUGH else (True,):
       row = f"shard_map with check_vma={check_vma}, {placement}"
       function = self._mapped(placement, check_vma=check_vma)
-      self.check_values(f"an eager {row}", function, operands)
+      if THOROUGH:  # Each operation is compiled for itself.
+        self.check_values(f"an eager {row}", function, operands)
       self.check_no_loop_gathered(row, Program(function, *operands), placement)
       self.check_same(row, function)
 
