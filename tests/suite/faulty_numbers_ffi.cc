@@ -52,8 +52,7 @@ float RoundedToHalf(float x) {
   return x;
 }
 
-template <Fault fault>
-void Row(const Numbers& a, int64_t begin, int64_t row) {
+void Row(Fault fault, const Numbers& a, int64_t begin, int64_t row) {
   const float* x = a.x[row];
   float* y = a.y + row * a.n;
   const bool is_last = row == a.rows - 1;
@@ -97,9 +96,9 @@ void Repeat(const Numbers& a) {
   std::copy(first.begin(), first.end(), a.y);
 }
 
-template <Fault fault>
-HandlerResult Forward(CpuContext device, int64_t present, float factor,
-                      ffi::RemainingArgs operands, Result y, Result total) {
+HandlerResult Compute(Fault fault, CpuContext device, int64_t present,
+                      float factor, ffi::RemainingArgs operands, Result y,
+                      Result total) {
   Call call;
   Argument x("x");
   Weight w("w", (present & 2) != 0);
@@ -124,11 +123,17 @@ HandlerResult Forward(CpuContext device, int64_t present, float factor,
                         Data<float>(*total)};
   const auto compute = [=](Cpu, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      Row<fault>(numbers, begin, row);
+      Row(fault, numbers, begin, row);
     }
     if (fault == kKeepsFirstResult && end == numbers.rows) Repeat(numbers);
   };
   return ForRows(device, numbers.rows, bytes, compute);
+}
+
+template <Fault fault>
+HandlerResult Forward(CpuContext device, int64_t present, float factor,
+                      ffi::RemainingArgs operands, Result y, Result total) {
+  return Compute(fault, device, present, factor, operands, y, total);
 }
 
 }  // namespace

@@ -20,7 +20,9 @@ def _failures(name, test):
   return [text.splitlines()[-1] for _, text in result.failures]
 
 
-class SoundTest(testing.OpTest):
+class SoundTest(
+    testing.ValuesTest, testing.HandlerTest, testing.DeterminismTest
+):
   """Without a fault, nothing of the below is said."""
 
   case = faulty_rows.rows("test_rows_sound")
