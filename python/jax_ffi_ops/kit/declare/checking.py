@@ -5,7 +5,7 @@ Its functions are traced once, with example sizes, dtypes and attributes. This
 starts no backend of jax.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import jax
