@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
@@ -73,58 +74,71 @@ XLA_FFI_OPS_DEFINE_RUN_BLOCK_(RunBlockV1, inline)
 #endif
 #undef XLA_FFI_OPS_DEFINE_RUN_BLOCK_
 
-// Rows [begin, end), by the code that suits this machine.
+// Rows [begin, end), by the code that suits this machine. Where that converts
+// no vectors of T, it is that for rows of float, which there is in any case.
 template <bool kPlain, typename F, typename T, typename W>
 void RunArrayBlock(const F& f, int64_t begin, int64_t end, int64_t cols,
                    const RowArrays<F, T, W>& arrays,
                    const Columns<F, Accumulator<T>>& columns) {
 #ifdef XLA_FFI_OPS_CPU_LEVELS
-  const int level = CpuLevel();
-  if (level == 4) {
-    return RunBlockV4<kPlain>(f, begin, end, cols, arrays, columns);
-  }
-  if (level == 3) {
-    return RunBlockV3<kPlain>(f, begin, end, cols, arrays, columns);
+  if constexpr (!std::is_same_v<T, Float16>) {
+    const int level = CpuLevel();
+    if (level == 4) {
+      return RunBlockV4<kPlain>(f, begin, end, cols, arrays, columns);
+    }
+    if (level == 3) {
+      return RunBlockV3<kPlain>(f, begin, end, cols, arrays, columns);
+    }
   }
 #endif
-  RunBlockV1<kPlain>(f, begin, end, cols, arrays, columns);
-}
-
-// Likewise, for float16: as rows of float.
-template <bool kPlain, typename F, typename W>
-void RunArrayBlock(const F& f, int64_t begin, int64_t end, int64_t cols,
-                   const RowArrays<F, Float16, W>& arrays,
-                   const Columns<F, float>& columns) {
-  WidenedArrays<kPlain, F, W> widened(arrays, end - begin, cols);
-  for (int64_t row = begin; row < end;) {
-    const int64_t stop = std::min(end, row + widened.max_rows());
-    RunArrayBlock<kPlain>(f, row, stop, cols, widened.Take(row, stop), columns);
-    widened.Store(row, stop);
-    row = stop;
+  if constexpr (sizeof(T) == 2) {
+    WidenedArrays<kPlain, F, T, W> widened(arrays, end - begin, cols);
+    for (int64_t row = begin; row < end;) {
+      const int64_t stop = std::min(end, row + widened.max_rows());
+      const RowArrays<F, float, float> taken = widened.Take(row, stop);
+      if constexpr (std::is_same_v<T, Float16>) {
+        RunArrayBlock<kPlain>(f, row, stop, cols, taken, columns);
+      } else {
+        RunBlockV1<kPlain>(f, row, stop, cols, taken, columns);
+      }
+      widened.Store(row, stop);
+      row = stop;
+    }
+  } else {
+    RunBlockV1<kPlain>(f, begin, end, cols, arrays, columns);
   }
 }
 
 // The rows [begin, end) of one group.
 template <typename F, typename T, typename W, typename Acc>
 void RunGroup(const F& f, int64_t begin, int64_t end, int64_t cols,
-              RowArrays<F, T, W> arrays, Operands<Acc*, F::kSums> sums) {
+              const RowArrays<F, T, W>& arrays,
+              const Operands<Acc*, F::kSums>& sums) {
   bool plain = true;
   for (int i = 0; i < F::Weights::kSize; ++i) {
     plain &= arrays.weights[i].data == nullptr;
   }
   for (int i = 0; i < F::kSums; ++i) plain &= sums[i] == nullptr;
-  if (plain) return RunArrayBlock<true>(f, begin, end, cols, arrays, {});
+  if (plain) {
+    if constexpr (std::is_same_v<W, Acc>) {
+      return RunArrayBlock<true>(f, begin, end, cols, arrays, {});
+    } else {  // Of no weights, the type does not matter.
+      const RowArrays<F, T, Acc> bare{arrays.inputs, {}, arrays.outputs};
+      return RunArrayBlock<true>(f, begin, end, cols, bare, {});
+    }
+  }
   // A kernel for each choice of weights would take long to compile.
   if constexpr (F::Weights::kSize > 0 || F::kSums > 0) {
-    const FilledWeights<F, T, W> filled(arrays, cols);
+    RowArrays<F, T, W> all = arrays;
+    const FilledWeights<F, T, W> filled(all, cols);
     if constexpr (F::kSums == 0) {
-      RunArrayBlock<false>(f, begin, end, cols, arrays, {});
+      RunArrayBlock<false>(f, begin, end, cols, all, {});
     } else {
       LongSums<Acc, F::kSums> long_sums(sums.operand, cols, end - begin);
       int64_t row = begin;
       do {
         const int64_t stop = std::min(end, row + kSumBlockRows);
-        RunArrayBlock<false>(f, row, stop, cols, arrays, long_sums.Begin());
+        RunArrayBlock<false>(f, row, stop, cols, all, long_sums.Begin());
         long_sums.Add();
         row = stop;
       } while (row < end);

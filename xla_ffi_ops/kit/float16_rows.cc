@@ -12,11 +12,13 @@
 namespace xla_ffi_ops::internal {
 namespace {
 
-void Widen(const Float16* from, float* to, int64_t n) {
+template <typename T>
+void Widen(const T* from, float* to, int64_t n) {
   for (int64_t j = 0; j < n; ++j) to[j] = from[j];
 }
 
-void Narrow(const float* from, Float16* to, int64_t n) {
+template <typename T>
+void Narrow(const float* from, T* to, int64_t n) {
   for (int64_t j = 0; j < n; ++j) to[j] = from[j];
 }
 
@@ -88,6 +90,15 @@ void NarrowRow(const float* from, Float16* to, int64_t n) {
   if (CpuLevel() == 4) return NarrowV4(from, to, n);
   if (CpuLevel() == 3) return NarrowV3(from, to, n);
 #endif
+  Narrow(from, to, n);
+}
+
+// Kernels for newer machines convert bfloat16 themselves.
+void WidenRow(const BFloat16* from, float* to, int64_t n) {
+  Widen(from, to, n);
+}
+
+void NarrowRow(const float* from, BFloat16* to, int64_t n) {
   Narrow(from, to, n);
 }
 

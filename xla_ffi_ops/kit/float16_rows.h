@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions of whole rows of float16 on the CPU. Kernels compute such rows as
-// rows of float: compiled into each kernel, the conversions in integers would
-// take most of its code, and be slower than these, which the hardware does.
+// Conversions of whole rows of 16-bit types on the CPU. Kernels compute rows of
+// float16 as rows of float: compiled into each kernel, the conversions in
+// integers would take most of its code, and be slower than these, which the
+// hardware does.
 #ifndef XLA_FFI_OPS_KIT_FLOAT16_ROWS_H_
 #define XLA_FFI_OPS_KIT_FLOAT16_ROWS_H_
 
@@ -13,6 +14,8 @@ namespace xla_ffi_ops::internal {
 
 void WidenRow(const Float16* from, float* to, int64_t n);
 void NarrowRow(const float* from, Float16* to, int64_t n);
+void WidenRow(const BFloat16* from, float* to, int64_t n);
+void NarrowRow(const float* from, BFloat16* to, int64_t n);
 
 }  // namespace xla_ffi_ops::internal
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of float16 as arrays of float, a few rows at a time (float16_rows.h).
+// Arrays of 16-bit types as arrays of float, a few rows at a time.
 #ifndef XLA_FFI_OPS_KIT_WIDENED_ROWS_H_
 #define XLA_FFI_OPS_KIT_WIDENED_ROWS_H_
 
@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "xla_ffi_ops/kit/float16.h"
 #include "xla_ffi_ops/kit/float16_rows.h"
 #include "xla_ffi_ops/kit/rows.h"
 #include "xla_ffi_ops/kit/run_formula.h"
@@ -32,11 +31,12 @@ class FloatRows {
 };
 
 // Rows of one array.
+template <typename T>
 class WidenedRows {
  public:
   // Rows begin to end, until the next call; there are at most `max_rows`.
-  Rows<const float> Take(const Rows<const Float16>& rows, int64_t begin,
-                         int64_t end, int64_t max_rows) {
+  Rows<const float> Take(const Rows<const T>& rows, int64_t begin, int64_t end,
+                         int64_t max_rows) {
     const bool is_shared = rows.map.dims == 1 && rows.map.stride[0] == 0;
     const bool is_first = !memory_;
     if (is_first) memory_ = FloatRows(is_shared ? 1 : max_rows, rows.cols);
@@ -51,21 +51,24 @@ class WidenedRows {
     each.stride[0] = 1;
     return {memory_.Before(begin), rows.cols, each};
   }
-  Rows<const float> Take(const Rows<const float>& rows, int64_t, int64_t,
-                         int64_t) {
-    return rows;
-  }
 
  private:
   FloatRows memory_;
 };
+template <>
+class WidenedRows<float> {
+ public:
+  Rows<const float> Take(const Rows<const float>& rows, int64_t, int64_t,
+                         int64_t) {
+    return rows;
+  }
+};
 
 // All arrays of a call, for up to `rows` rows.
-template <bool kPlain, typename F, typename W>
+template <bool kPlain, typename F, typename T, typename W>
 class WidenedArrays {
  public:
-  WidenedArrays(const RowArrays<F, Float16, W>& arrays, int64_t rows,
-                int64_t cols)
+  WidenedArrays(const RowArrays<F, T, W>& arrays, int64_t rows, int64_t cols)
       : arrays_(arrays), cols_(cols) {
     // Two arrays have room in a first-level cache of 32 KiB. Kernels add up
     // sums over 4 rows at once.
@@ -102,11 +105,11 @@ class WidenedArrays {
   }
 
  private:
-  const RowArrays<F, Float16, W>& arrays_;
+  const RowArrays<F, T, W>& arrays_;
   int64_t cols_;
   int64_t max_rows_;
-  WidenedRows inputs_[F::kInputs];
-  WidenedRows weights_[F::Weights::kSize + 1];
+  WidenedRows<T> inputs_[F::kInputs];
+  WidenedRows<W> weights_[F::Weights::kSize + 1];
   FloatRows outputs_[F::kOutputs];
 };
 
