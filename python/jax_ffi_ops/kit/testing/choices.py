@@ -132,7 +132,7 @@ def _with_attribute(case, name, value):
 # A column, what leaves most of a vector of any length as a rest, and more than
 # the blocks that are added up; then what leaves no rest.
 _SIZES = (1, 31, 1023, 8199, 2, 32, 64, 128)
-_FEW_SIZES = (1, 31, 128, 8199)  # for further dtypes
+_FEW_SIZES = (31, 128, 8199)  # for further dtypes
 _LEAST_SIZES = (31, 128)  # for weights of other dtypes
 _LARGEST = 2**20  # Elements of a core: (n,n) has no row of 8199.
 _MOST = 2**18  # Terms of a definition where all dimensions are of one size.

@@ -129,7 +129,7 @@ class DeterminismTest(Base):
         found.append(array[start : start + x.size].reshape(x.shape))
       return found
 
-    for first in (1, 3, 9):
+    for first in (1, 3, 9) if THOROUGH else (3,):
       function = jax.jit(lambda *xs: self.case(*sliced(first, *xs)))  # pylint: disable=cell-var-from-loop
       row = f"jit of slices that begin at {first}"
       self.compare_values(row, function(*wide), sliced(first, *wide))

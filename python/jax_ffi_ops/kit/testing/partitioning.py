@@ -61,11 +61,12 @@ class PartitioningTest(CommunicationBase):
 
   def test_partitioned_vmap(self):
     line = placements.LINE
+    lines = (*[line] * THOROUGH, *placements.explicit([line]))
     axes = tuple(
         None if i in self.case.parameters else 0
         for i in range(len(self.case.operands))
     )
-    for placement in (line, *placements.explicit([line])):
+    for placement in lines:
       self._check(placement, jax.vmap(self.case, axes), "vmap, ")
 
   def _check(

@@ -22,6 +22,7 @@ _LEADING = (3, 4)
 _TRAILING = (5,)
 # What an operand may have of them.
 _FORMS = ((), (1, 1), (3, 1), (1, 4), (3, 4))
+_FEW_FORMS = ((), (1, 4))  # Others are drawn at random.
 _RANDOM = 12 if THOROUGH else 6
 # parallel.h: what one thread moves at least, and so a range of rows.
 _RANGE_BYTES = 128 * 1024
@@ -103,7 +104,7 @@ def broadcast(target: Target, definition: Definition) -> Iterator[Right]:
   if target.call.op.broadcast_operands:
     names = []
   for name in names:
-    for leading in _FORMS[:-1]:
+    for leading in _FORMS[:-1] if THOROUGH else _FEW_FORMS:
       own = tuple(1 for _ in trailing) if leading else ()
       loops = _all_have(target, _LEADING, trailing)
       loops[name] = (leading, own)
@@ -151,7 +152,9 @@ def empty(target: Target, definition: Definition) -> Iterator[Right]:
 
 def some_rows(target: Target, definition: Definition) -> Right:
   """Returns a call of a few rows, more than a kernel takes at once."""
-  loops = _all_have(target, (7,), (1,) * bool(_trailing(target)), shared=())
+  columns = max(math.prod(core) for core in target.cores.values())
+  rows = 7 if THOROUGH or columns < 1000 else 3
+  loops = _all_have(target, (rows,), (1,) * bool(_trailing(target)), shared=())
   return call(target, definition, loops, 0, len(_trailing(target)))
 
 
