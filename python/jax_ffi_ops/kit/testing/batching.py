@@ -161,7 +161,7 @@ class BatchingTest(Base):
       calls = program.calls(target)
       if calls not in self.calls_of(target):
         self.fail_row(row, f"{calls} calls of {target}, not 1")
-    if "while" in program.opcodes():
+    if program.has_loop():
       self.fail_row(row, "there is a loop over the batch")
 
   def test_vmap_copies_nothing(self):

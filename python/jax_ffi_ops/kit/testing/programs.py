@@ -20,6 +20,8 @@ _COLLECTIVE = re.compile(
 _CALL = re.compile(r'stablehlo\.custom_call @"?([^"(]+)"?\(.* : \((.*)\) -> ')
 
 
+_LOOP = " while("
+
 # Opcodes of what gives the same memory another shape.
 _VIEWS = ("bitcast", "reshape", "get-tuple-element")
 
@@ -53,8 +55,8 @@ class Program:
   """A function compiled for its operands."""
 
   def __init__(self, function: Callable[..., Any], *args: Any):
-    self._lowered = jit(function).lower(*args)
-    self._compiled = self._lowered.compile()
+    self._lowered = jax.jit(function).lower(*args)
+    self._compiled = self._lowered.compile(_options())
 
   @functools.cached_property
   def _text(self) -> str:
@@ -75,8 +77,12 @@ class Program:
     """Returns how often the compiled program names a custom-call target."""
     return self._text.count(f'custom_call_target="{target}"')
 
-  def opcodes(self) -> set[str]:
-    return {x.opcode for x in self.instructions.values()}
+  def has_loop(self) -> bool:
+    """Returns whether XLA makes a loop, with options of its own too.
+
+    With those of the suite, it makes one of a scatter.
+    """
+    return _LOOP in self._text and _LOOP in self._lowered.compile().as_text()
 
   def sources(self, target: str) -> list[str]:
     """Returns what computes each operand of the first call: opcodes."""
