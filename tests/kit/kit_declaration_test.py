@@ -358,8 +358,8 @@ class KitDeclarationTest(parameterized.TestCase):
 
   @parameterized.parameters(
       ((2, 4), (3,), r"y must have size 4 along 'n' as x, got shape \(3,\)"),
-      ((2, 4), (3, 4), r"y must have the leading axes \(2,\) of x"),
-      ((2, 4), (1, 4), r"y must have the leading axes \(2,\) of x"),
+      ((2, 4), (3, 4), r"y must have the leading axes \(2,\) of x, or none"),
+      ((2, 4), (1, 4), r"y must have the leading axes \(2,\) of x, or none"),
       ((), (4,), r"x must have 1 axes or more, got shape \(\)"),
   )
   def test_shapes(self, x, y, message):

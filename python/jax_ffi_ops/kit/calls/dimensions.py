@@ -191,4 +191,7 @@ def check(
       own["trailing"] = shape[start + len(dims) :]
     for kind, axes in own.items():
       first, expected = loops.setdefault(kind, (name, axes))
-      require(axes == expected, f"have the {kind} axes {expected} of {first}")
+      require(
+          axes == expected,
+          f"have the {kind} axes {expected} of {first}, or none",
+      )
