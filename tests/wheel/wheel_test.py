@@ -78,7 +78,7 @@ class WheelTest(absltest.TestCase):
     readme = pathlib.Path("README.md").read_text("utf-8")
     described = told.get_payload()
     self.assertNotRegex(described, r"\]\((docs|examples|tests|xla_ffi_ops)/")
-    link = re.compile(r"\[([^\]]*)\]\([\w./]+\)")
+    link = re.compile(r"\[([^\]]*)\]\([\w./#-]+\)")
     self.assertEqual(described, link.sub(r"\1", readme))
     self.assertEqual(
         self.wheel.read(f"{self.info}/licenses/LICENSE"),
