@@ -49,6 +49,44 @@ class BoundedTest(parameterized.TestCase):
     u = np.finfo(np.float32).eps / 2  # Of each of 3 products and 3 additions.
     self.assertAlmostEqual(found.error / (3 * 4 * u), 1, places=5)
 
+  @parameterized.parameters(
+      (lambda x, y: np.concatenate([x, y], -1),),
+      (lambda x, y: np.stack([x, y], axis=1),),
+      (lambda x, y: np.flip(x, -1),),
+      (lambda x, y: np.where([True, False, True], x, y),),
+  )
+  def test_copies(self, function):
+    values, errors = np.random.default_rng(0).uniform(1, 2, (2, 2, 5, 3))
+    found = function(*map(Bounded, values, [np.float32] * 2, errors))
+    np.testing.assert_array_equal(found.value, function(*values))
+    np.testing.assert_array_equal(found.error, function(*errors))
+
+  def test_copies_of_numbers_have_the_errors_of_their_rounding(self):
+    x = Bounded([1.0, 2.0, 3.0], np.float32, 0.25)
+    padded = np.concatenate([x, [0.5]])
+    np.testing.assert_array_equal(padded.value, [1, 2, 3, 0.5])
+    np.testing.assert_array_equal(padded.error, [0.25, 0.25, 0.25, 0])
+    chosen = np.where([True, False, True], x, 0.1)
+    np.testing.assert_array_equal(
+        chosen.error, [0.25, np.float32(0.1) - np.longdouble(0.1), 0.25]
+    )
+
+  def test_copy_of_a_subnormal_number(self):
+    least = np.finfo(np.float32).smallest_normal
+    x = Bounded.load(np.array([least / 4, 1], np.float32), np.float32)
+    copied = np.flip(x, -1).rounded(np.float32)
+    for y in ([1, least / 4], [1, 0]):
+      self.assertIsNone(copied.problem(np.array(y, np.float32)))
+    self.assertIn("got 2", copied.problem(np.array([1, 2], np.float32)))
+
+  def test_what_a_definition_cannot_use(self):
+    x = Bounded([1.0, 2.0], np.float32)
+    for function in (np.cumsum, np.roll):
+      with self.assertRaisesRegex(TypeError, r"another layout, .* x\.map"):
+        function(x, 1)
+    with self.assertRaisesRegex(TypeError, "condition .* plain array"):
+      np.where(x, x, x)
+
 
 if __name__ == "__main__":
   absltest.main()

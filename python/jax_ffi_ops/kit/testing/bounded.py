@@ -113,9 +113,20 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
   def __array_function__(self, function, types, args, kwargs):
     if function is np.einsum:
       return einsum(*args, **kwargs)
+    if function in _COPIES:
+      return self._copied(*_COPIES[function](*args, **kwargs))
     if function not in _REDUCTIONS or not isinstance(args[0], Bounded):
       raise _unknown(function)
     return _REDUCTIONS[function](*args, **kwargs)
+
+  def _copied(self, function, arrays):
+    """Returns `function` of some arrays, whose elements it copies."""
+    arrays = [self._operand(x) for x in arrays]
+    value = function([x.value for x in arrays])
+    error = function([x.error for x in arrays])
+    # Where nothing is computed, subnormal numbers are not flushed.
+    least = jnp.finfo(self.dtype).smallest_normal
+    return Bounded(value, self.dtype, error + np.where(value == 0, least, 0))
 
   # Reductions over one axis.
 
@@ -194,12 +205,31 @@ _REDUCTIONS = {
 }
 
 
+def _where(condition, x, y):
+  if isinstance(condition, Bounded):
+    raise TypeError("The condition of numpy.where must be a plain array.")
+  return lambda xs: np.where(condition, *xs), (x, y)
+
+
+# Functions that round nothing: what to call with a list of arrays, and these.
+_COPIES = {
+    np.concatenate: lambda xs, axis=0: (
+        lambda xs: np.concatenate(xs, axis),
+        xs,
+    ),
+    np.stack: lambda xs, axis=0: (lambda xs: np.stack(xs, axis), xs),
+    np.flip: lambda x, axis=None: (lambda xs: np.flip(xs[0], axis), [x]),
+    np.where: _where,
+}
+
+
 def _unknown(function):
   return TypeError(
-      f"A definition cannot use numpy.{function.__name__}: for other functions"
-      " than arithmetic, exp, log, sqrt, tanh, abs, maximum, minimum, einsum,"
-      " and sum, mean and max over one axis, it returns Bounded(value, dtype,"
-      " error)."
+      f"A definition cannot use numpy.{function.__name__}. It can use"
+      " arithmetic, exp, log, sqrt, tanh, abs, maximum, minimum, einsum,"
+      " concatenate, stack, flip, where, and sum, mean and max over one axis."
+      " For another layout, it calls x.map(function); for all else, it returns"
+      " Bounded(value, dtype, error)."
   )
 
 
