@@ -30,6 +30,9 @@ enum Fault {
   kDependsOnOrder,
   kIgnoresNan,
   kLoadsAligned,
+  kLateWideRows,
+  kSharedWide,
+  kUsualFactor,
 };
 
 using Vector = float __attribute__((vector_size(16)));
@@ -61,6 +64,10 @@ void Row(Fault fault, const Numbers& a, int64_t begin, int64_t row) {
   float scale = a.factor;
   if (fault == kIgnoresSign) scale = std::fabs(scale);
   if (fault == kOneLoopOnly && a.several_loops) scale *= 1.001f;
+  if (fault == kLateWideRows && row >= 70 && a.n >= 16) scale *= 1.001f;
+  if (fault == kUsualFactor && scale > 0) scale = 2;
+  const bool shares = a.w.data && row > 0 && a.w[row] == a.w[row - 1];
+  if (fault == kSharedWide && shares && a.n % 32 == 0) scale *= 1.001f;
   for (int64_t j = 0; j < end; ++j) {
     if (fault == kLoadsAligned && j % 4 == 0 && j + 4 <= end) {
       const Vector four = *reinterpret_cast<const Vector*>(x + j);
@@ -157,5 +164,8 @@ DEFINE_OP(test_one_loop_only, kOneLoopOnly);
 DEFINE_OP(test_depends_on_order, kDependsOnOrder);
 DEFINE_OP(test_ignores_nan, kIgnoresNan);
 DEFINE_OP(test_loads_aligned, kLoadsAligned);
+DEFINE_OP(test_late_wide_rows, kLateWideRows);
+DEFINE_OP(test_shared_wide, kSharedWide);
+DEFINE_OP(test_usual_factor, kUsualFactor);
 
 }  // namespace xla_ffi_ops

@@ -67,6 +67,21 @@ class FaultyNumbersTest(parameterized.TestCase):
           "_fwd with .*: y is wrong at",
       ),
       (
+          "late_wide_rows",
+          "test_handler_of_wide_rows",
+          r"_fwd with x\[131, 64\].*: y is wrong at",
+      ),
+      (
+          "shared_wide",
+          "test_handler_of_wide_rows",
+          r"_fwd with x\[2, 131, 64\], w\[64\].*: y is wrong at",
+      ),
+      (
+          "usual_factor",
+          "test_handler_of_other_attributes",
+          r"_fwd with .*\(float32; \{'factor': 1\.39.*: y is wrong at",
+      ),
+      (
           "adds_in_half",
           "test_handler_of_every_dtype",
           r"_fwd with x\[7, \d+\].*: total is wrong at",

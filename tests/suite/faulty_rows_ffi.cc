@@ -75,7 +75,30 @@ HandlerResult Forward(CpuContext device, ffi::Dictionary attributes,
       });
 }
 
-template <bool mixes_up>
+enum TrailingFault {
+  kSound,
+  kMixesUp,
+  kManyColumns,
+  kEightColumns,
+  kColumnsOfVectors
+};
+
+// Whether a fault is one of element j of the core, in this column.
+bool IsWrong(TrailingFault fault, int64_t n, int64_t j, int64_t columns,
+             int64_t column) {
+  switch (fault) {
+    case kManyColumns:
+      return column >= 64;
+    case kEightColumns:
+      return columns % 8 == 0 && column + 1 == columns;
+    case kColumnsOfVectors:
+      return columns > 1 && n % 32 == 0 && j + 1 == n;
+    default:
+      return false;
+  }
+}
+
+template <TrailingFault fault>
 HandlerResult Trailing(CpuContext, int64_t trailing_rank, Buffer x, Result y) {
   Dim n = kUnknownDim;
   Checks checks;
@@ -83,9 +106,11 @@ HandlerResult Trailing(CpuContext, int64_t trailing_rank, Buffer x, Result y) {
   checks.Operand("x", x, ffi::F32, {&n});
   checks.Result("y", *y, ffi::F32, {&n});
   if (!checks.ok()) return checks.error();
-  const int64_t behind = mixes_up ? 1 : Product(checks.trailing());
+  const int64_t columns = fault == kMixesUp ? 1 : Product(checks.trailing());
   for (int64_t i = 0; i < static_cast<int64_t>(x.element_count()); ++i) {
-    Data<float>(*y)[i] = Data<float>(x)[i] * (i / behind % n);
+    const int64_t j = i / columns % n;
+    const bool wrong = IsWrong(fault, n, j, columns, i % columns);
+    Data<float>(*y)[i] = wrong ? -1 : Data<float>(x)[i] * j;
   }
   return ffi::Error::Success();
 }
@@ -107,12 +132,15 @@ DEFINE_OP(test_ignores_present, kIgnoresPresent);
 DEFINE_OP(test_unchecked_dimension, kUncheckedDimension);
 DEFINE_OP(test_aborts, kAborts);
 
-#define DEFINE_TRAILING_OP(name, mixes_up)                   \
-  XLA_FFI_OPS_DEFINE_HANDLER(name##_fwd, Trailing<mixes_up>, \
+#define DEFINE_TRAILING_OP(name, fault)                      \
+  XLA_FFI_OPS_DEFINE_HANDLER(name##_fwd, Trailing<fault>,    \
                              .Attr<int64_t>("trailing_rank") \
                                  .Arg<Buffer>()  /* x */     \
                                  .Ret<Buffer>()) /* y */
-DEFINE_TRAILING_OP(test_trailing_sound, false);
-DEFINE_TRAILING_OP(test_mixes_up_trailing, true);
+DEFINE_TRAILING_OP(test_trailing_sound, kSound);
+DEFINE_TRAILING_OP(test_mixes_up_trailing, kMixesUp);
+DEFINE_TRAILING_OP(test_many_columns, kManyColumns);
+DEFINE_TRAILING_OP(test_eight_columns, kEightColumns);
+DEFINE_TRAILING_OP(test_columns_of_vectors, kColumnsOfVectors);
 
 }  // namespace xla_ffi_ops

@@ -70,11 +70,17 @@ class FaultyRowsTest(parameterized.TestCase):
   def test_rows(self, name, test, message):
     self.check(faulty_rows.rows(f"test_{name}"), test, message)
 
-  def test_mixes_up_trailing(self):
+  @parameterized.parameters(
+      ("mixes_up_trailing", "broadcasts", r".*"),
+      ("many_columns", "of_wide_rows", r"x\[7, 64, 1025\]"),
+      ("eight_columns", "of_wide_rows", r"x\[7, 64, 8\]"),
+      ("columns_of_vectors", "of_every_dtype", r"x\[7, 32, 3\]"),
+  )
+  def test_trailing(self, name, test, shape):
     self.check(
-        faulty_rows.trailing("test_mixes_up_trailing"),
-        "test_handler_broadcasts",
-        "mixes_up_trailing_fwd with .*: y is off by",
+        faulty_rows.trailing(f"test_{name}"),
+        f"test_handler_{test}",
+        f"{name}_fwd with {shape}.*: y is ",
     )
 
   def test_a_definition_that_fails_for_empty_cores(self):

@@ -82,8 +82,9 @@ def op(
     reference: the definition in plain jax.numpy: it returns all results. It is
       what other platforms run, and the source of all derivatives that have no
       handler and no rule.
-    dtypes: allowed dtypes of all operands, or of each by its name; the name of
-      another operand stands for the same dtype as that.
+    dtypes: the dtypes that the operands of a call may have: one for all of
+      them, but for weights. Or a mapping of each operand to its own; there, the
+      name of another operand stands for that one's dtype.
     parameters: operands that calls give without loop dimensions.
     operands: names of the operands; by default those of the reference.
     weights: operand to the operand x that it belongs to. Weights reach the
@@ -159,6 +160,10 @@ def op(
   by_name = dtypes if isinstance(dtypes, Mapping) else {}
   same = {n: x for n, x in by_name.items() if isinstance(x, str)}
   weights = dict(weights or {})
+  if dtypes is not None and not isinstance(dtypes, Mapping):
+    required = [n for i, n in enumerate(slots) if i not in parsed.optional]
+    first = next((n for n in required if n not in weights), None)
+    same = {n: first for n in slots if first and n not in (first, *weights)}
   unknown = {
       *parameters, *by_name, *same.values(), *weights, *weights.values(),
       *row_sums,

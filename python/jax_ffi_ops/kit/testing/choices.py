@@ -110,9 +110,10 @@ def at_limits(case: Case) -> Iterator[Case]:
 
 
 def other_attributes(case: Case) -> Iterator[Case]:
-  """Yields the case with the opposite of each attribute that has one.
+  """Yields the case with other values of each attribute.
 
-  That is another value of a bool, and of a float the negative one if it may be.
+  That is the opposite of a bool, and of a float the negative one if it may be,
+  and one that float32 does not hold exactly.
   """
   for name in case.attributes:
     attribute, value = case.op.attributes.get(name), case.attributes[name]
@@ -121,8 +122,11 @@ def other_attributes(case: Case) -> Iterator[Case]:
     kind = np.dtype(attribute.type).kind
     if kind == "b":
       yield _with_attribute(case, name, not value)
-    elif kind == "f" and attribute.minimum is None and value:
-      yield _with_attribute(case, name, -value)
+    elif kind == "f" and value:
+      least = attribute.minimum or 0
+      yield _with_attribute(case, name, least + (value - least) * 0.7)
+      if attribute.minimum is None:
+        yield _with_attribute(case, name, -value)
 
 
 def _with_attribute(case, name, value):
@@ -134,6 +138,7 @@ def _with_attribute(case, name, value):
 _SIZES = (1, 31, 1023, 8199, 2, 32, 64, 128)
 _FEW_SIZES = (31, 128, 8199)  # for further dtypes
 _LEAST_SIZES = (31, 128)  # for weights of other dtypes
+_WIDE = 64  # with many rows
 _LARGEST = 2**20  # Elements of a core: (n,n) has no row of 8199.
 _MOST = 2**18  # Terms of a definition where all dimensions are of one size.
 
@@ -173,6 +178,16 @@ def _has_wide_weights(case):
       name in dtypes and jnp.dtype(dtypes[name]) != jnp.dtype(dtypes[main])
       for name, main in case.op.weights.items()
   )
+
+
+def wide(case: Case) -> Case:
+  """Returns the case with cores of whole vectors, as large as is cheap."""
+  every = tuple(dims(case))
+  for size in (_WIDE, 8, 4):
+    other = resized(case, every, size)
+    if all(math.prod(x.core) <= _WIDE**2 for x in other.operands):
+      return other
+  return case
 
 
 def empty_cores(case: Case) -> Iterator[Case]:

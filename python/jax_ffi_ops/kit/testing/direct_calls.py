@@ -83,5 +83,7 @@ class DirectCallBase(Base):
         self.fail_call(target, label, f"{name} {problem}")
 
   def fail_call(self, target: Target, label: str, problem: str) -> None:
-    dtypes = ", ".join(dict.fromkeys(map(str, target.dtypes.values())))
-    self.fail(f"{target.name} with {label} ({dtypes}): {problem}")
+    what = ", ".join(dict.fromkeys(map(str, target.dtypes.values())))
+    if target.call.attributes != self.case.call.attributes:
+      what += f"; {target.call.attributes.plain}"
+    self.fail(f"{target.name} with {label} ({what}): {problem}")

@@ -114,13 +114,27 @@ class HandlerTest(RefusalTest):
           self._check_some_rows(case)
 
   def test_handler_of_other_attributes(self):
-    for case in choices.other_attributes(self.case):
-      self._check_some_rows(case)
+    for typed in choices.dtypes(self.case, every=False):
+      for case in choices.other_attributes(typed):
+        self._check_some_rows(case)
+
+  def test_handler_of_wide_rows(self):
+    """Sizes of vectors, with rows, broadcasting, columns and every dtype."""
+    for i, typed in enumerate(choices.dtypes(self.case, every=THOROUGH)):
+      wide = choices.wide(typed)
+      for target in self.targets_of(wide):
+        calls = right_calls.shared_rows(target, self.definition)
+        first, *others = calls
+        for call in (first, *(others if THOROUGH or not i else ())):
+          self.check_right(target, call, quickly=True)
+        for call in right_calls.more_columns(target, self.definition):
+          self.check_right(target, call, quickly=True)
 
   def _check_some_rows(self, case):
     for target in self.targets_of(case):
-      call = right_calls.some_rows(target, self.definition)
-      self.check_right(target, call, quickly=True)
+      for columns in right_calls.columns(target):
+        call = right_calls.some_rows(target, self.definition, columns)
+        self.check_right(target, call, quickly=True)
 
   def test_handler_of_special_values(self):
     """NaN, infinities, huge and subnormal numbers, with any attributes."""

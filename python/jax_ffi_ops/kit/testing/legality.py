@@ -92,6 +92,10 @@ def _check_dtypes(target, operands):
   for name, allowed in zip(op.operands, op.dtypes):
     if name in dtypes and not is_allowed(dtypes[name], allowed):
       raise WrongOperandsError("dtype")
+  for name, other in op.same_dtype.items():
+    both = {dtypes[n] for n in (name, other) if n in dtypes}
+    if len(both) > 1:
+      raise WrongOperandsError("dtype")
   every = {**target.dtypes, **dtypes}
   if unserved_weight(op.weights, every) is not None:
     raise WrongOperandsError("dtype")

@@ -29,6 +29,9 @@ _RANGE_BYTES = 128 * 1024
 _RANGES = 2
 # More than a kernel's table of a few ranges, of 64 bits or of 64 parts has.
 _MANY_RANGES = 66
+# More than 64, and a prime.
+_ROWS = 131
+_COLUMNS = (8, 31, 64, 1025)
 # As many rows differ. A prime: no row of another range stands in for one.
 _PERIOD = 997
 
@@ -150,12 +153,44 @@ def empty(target: Target, definition: Definition) -> Iterator[Right]:
     yield call(target, definition, loops, 0, 1)
 
 
-def some_rows(target: Target, definition: Definition) -> Right:
-  """Returns a call of a few rows, more than a kernel takes at once."""
-  columns = max(math.prod(core) for core in target.cores.values())
-  rows = 7 if THOROUGH or columns < 1000 else 3
-  loops = _all_have(target, (rows,), (1,) * bool(_trailing(target)), shared=())
-  return call(target, definition, loops, 0, len(_trailing(target)))
+def some_rows(
+    target: Target, definition: Definition, columns: int = 1
+) -> Right:
+  """Returns a call of a few rows, more than a kernel takes at once.
+
+  Args:
+    target: what is called.
+    definition: of its case.
+    columns: how many trailing loops there are, if there are any.
+  """
+  widest = max(math.prod(core) for core in target.cores.values())
+  rows = 7 if THOROUGH or widest < 1000 else 3
+  trailing = (columns,) * bool(_trailing(target))
+  loops = _all_have(target, (rows,), trailing, shared=())
+  return call(target, definition, loops, 0, len(trailing))
+
+
+def columns(target: Target) -> tuple[int, ...]:
+  """Returns how many trailing loops to try with each size of a core."""
+  return (1, 3) if _trailing(target) else (1,)
+
+
+def more_columns(target: Target, definition: Definition) -> Iterator[Right]:
+  """Yields calls with many trailing loops, odd and even ones."""
+  for count in _COLUMNS if _trailing(target) else ():
+    yield some_rows(target, definition, count)
+
+
+def shared_rows(target: Target, definition: Definition) -> Iterator[Right]:
+  """Yields calls of more rows than a vector has bits, also with shared ones."""
+  trailing = _trailing(target)
+  yield with_rows(target, definition, _ROWS)
+  names = [n for n in target.operands if definition.is_free(target, n)]
+  for name in [] if target.call.op.broadcast_operands else names:
+    for leading in ((), (1, _ROWS), (2, 1)):
+      loops = _all_have(target, (2, _ROWS), trailing)
+      loops[name] = (leading, trailing if leading else ())
+      yield call(target, definition, loops, 0, len(trailing))
 
 
 def with_rows(target: Target, definition: Definition, count: int) -> Right:

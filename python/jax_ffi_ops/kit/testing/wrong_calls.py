@@ -63,13 +63,42 @@ def counts(frame: Frame) -> Iterator[Wrong]:
 
 
 def shapes(target: Target, frame: Frame) -> Iterator[Wrong]:
-  """Yields calls with one buffer of another shape."""
+  """Yields calls with one buffer of another shape, or with a wrong dimension.
+
+  A dimension of a fixed size, or a multiple, is wrong in all buffers alike.
+  """
+  yield from _wrong_dimensions(target, frame)
   for name, b in frame.buffers.items():
     for shape in sorted(near_shapes(b.shape)):
       wrong = frame.replace(**{name: Buffer(shape, b.dtype)})
       yield Wrong(
           f"{name} of shape {shape}", wrong, _names(target, frame, name)
       )
+
+
+def _wrong_dimensions(target, frame):
+  axes = target.call.op.axes
+  cores = {}
+  for name in frame.buffers:
+    known = name if name in axes else name[1:]  # The gradient of an operand.
+    if known in axes:
+      cores[name] = axes[known]
+  for dim in dict.fromkeys(d for core, _ in cores.values() for d in core):
+    factor, base = core_sizes.split(dim)
+    if base and factor == 1:
+      continue
+    changed = {}
+    for name, (core, starred) in cores.items():
+      if dim in core:
+        shape = list(frame.buffers[name].shape)
+        trailing = int(frame.attributes.get("trailing_rank", 0)) * starred
+        shape[len(shape) - trailing - len(core) + core.index(dim)] += 1
+        changed[name] = Buffer(tuple(shape), frame.buffers[name].dtype)
+    yield Wrong(
+        f"a dimension {dim!r} of another size in {', '.join(changed)}",
+        frame.replace(**changed),
+        "|".join(frame.buffers),
+    )
 
 
 def dtypes(target: Target, frame: Frame) -> Iterator[Wrong]:
