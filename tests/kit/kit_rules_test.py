@@ -233,6 +233,32 @@ class KitRulesTest(parameterized.TestCase):
     self.assertIn("on cpu: forward: reference (`use_handler` says so)", text)
     self.assertIn("on cuda: forward: reference (there is no handler", text)
 
+  @parameterized.parameters(
+      ((), {}, "transpose for x, reference for a"),
+      (("cpu",), {}, "transpose for x, handler kit_test_op_bwd for a"),
+      (
+          (),
+          {"jvp": lambda a, x, a_dot: a_dot * x},
+          "transpose for x, jvp for a",
+      ),
+      # Rules that do not take all operands give the other derivatives, too.
+      ((), {"jvp": lambda x, a_dot: a_dot * x}, "jvp"),
+      ((), {"backward": lambda dy: (dy, dy)}, "backward"),
+      ((), {"transpose": lambda dy: (dy, dy)}, "transpose"),
+      ((), {"transpose": None}, "reference"),
+  )
+  def test_explanation_of_gradients(self, platforms, rules, expected):
+    rules = {"transpose": lambda a, dy: a * dy} | rules
+    op = declare(
+        "(n),(n)->(n)",
+        platforms=platforms,
+        reference=lambda a, x: a * x,
+        **rules,
+    )
+    on_cpu, *_ = kit.explain(op, _X, _X).splitlines()
+    _, _, gradients = on_cpu.partition("backward: ")
+    self.assertEqual(gradients.split(" (")[0], expected)
+
   def test_export_checks(self):
     targets = [str(x) for x in kit.export_checks(rms_norm)]
     self.assertIn("xla_ffi_ops_rms_norm_fwd", targets[0])

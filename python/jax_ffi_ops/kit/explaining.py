@@ -14,8 +14,8 @@ _PLATFORMS = ("cpu", "cuda")
 def explain(function: Any, *operands: Any, **attributes: Any) -> str:
   """Returns what a call of an op runs on each platform, and why.
 
-  On several devices, the shapes of one device's part decide. If there is no
-  backward handler, the text names the rule that computes the gradients.
+  On several devices, the shapes of one device's part decide. The text
+  also names the rules that compute gradients.
 
   Args:
     function: an op, or a function that is marked by `kit.public`.
@@ -49,20 +49,37 @@ def explain(function: Any, *operands: Any, **attributes: Any) -> str:
 
 def _lines(call, avals):
   op = call.op
-  rules = [n for n in ("transpose", "backward", "jvp") if getattr(op, n)]
-  fallbacks = {"forward": "reference", "backward": (*rules, "reference")[0]}
-  handlers = {
-      "forward": (op.forward_target, op.forward_platforms),
-      "backward": (op.backward_target, op.backward_platforms),
-  }
+  rules = (name for name in ("backward", "jvp") if getattr(op, name))
+  rule = next(rules, "reference")
+  by_transpose, others = _gradients(op, avals)
+  along = f" for {', '.join(others)}" if by_transpose else ""
   for platform in _PLATFORMS:
     declined = call.declined(platform, avals)
-    parts = []
-    for what, (target, platforms) in handlers.items():
+
+    def runs(target, platforms, otherwise, along=""):
       reason = declined
       if platform not in platforms:
         reason = f"there is no handler {target} for it"
-      runs = f"{fallbacks[what]} ({reason})" if reason else f"handler {target}"
-      parts.append(f"{what}: {runs}")
-    yield f"{op.name} on {platform}: {'; '.join(parts)}"
+      if reason:
+        return f"{otherwise}{along} ({reason})"
+      return f"handler {target}{along}"
+
+    forward = runs(op.forward_target, op.forward_platforms, "reference")
+    backward = runs(op.backward_target, op.backward_platforms, rule, along)
+    if by_transpose and not others:
+      backward = "transpose"
+    elif by_transpose:
+      backward = f"transpose for {', '.join(by_transpose)}, {backward}"
+    yield f"{op.name} on {platform}: forward: {forward}; backward: {backward}"
   yield f"{op.name} elsewhere: reference (there are no handlers)"
+
+
+def _gradients(op, avals):
+  """Returns which operands' gradients `transpose=` computes, and the others."""
+  # As primitives/forward.py has it.
+  linear = op.linear if op.keeps_operands or op.is_linear else ()
+  found = [], []
+  for name, x in zip(op.operands, avals):
+    if op.is_differentiable(x.dtype):
+      found[name not in linear].append(name)
+  return found
