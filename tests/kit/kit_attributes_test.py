@@ -156,6 +156,32 @@ class KitAttributesTest(parameterized.TestCase):
       with self.assertRaisesRegex(ValueError, "op: a must be at least 0, got"):
         attribute.convert("op", "a", value)
 
+  @parameterized.parameters(1, 2.5, float("nan"), 1 - 1e-12)
+  def test_below(self, value):
+    attribute = kit.Attribute([np.float32], below=1)
+    attribute.convert("op", "a", [-2, 0.999])
+    message = r"op: a\[1\] must be below 1, got (1.0|2.5|nan)\."
+    with self.assertRaisesRegex(ValueError, message):
+      attribute.convert("op", "a", [0, value])
+
+  def test_no_value_is_below(self):
+    with self.assertRaisesRegex(ValueError, "is at least 1 and below 1"):
+      kit.Attribute(np.int64, minimum=1, below=1)
+
+  @parameterized.parameters(
+      (np.float64, {}, 1), (np.float64, {"below": 2}, 1),
+      (np.int32, {"below": 1}, 0), (np.float32, {"below": 0.5}, -0.5),
+      (np.float64, {"minimum": 0.25, "below": 0.5}, 0.25),
+  )  # fmt: skip
+  def test_example(self, kind, limits, expected):
+    example = kit.Attribute(kind, **limits).example_value("op", "a")
+    self.assertEqual(example.value, expected)
+
+  @parameterized.parameters((None, 1), (1, 0), (3, 0))
+  def test_example_of_a_dimension(self, below, expected):
+    attribute = kit.Attribute(np.int64, below=below).as_dimension()
+    self.assertEqual(attribute.example_value("op", "a").value, expected)
+
   @parameterized.parameters(
       (None,), (object,), (complex,), (np.complex64,), (np.float16,),
       (jnp.bfloat16,), ([str],), ([],), ([np.int32, np.int32],), ("nothing",),

@@ -33,18 +33,25 @@ class Attribute:
       binds `np.float32` as `float`, `[np.int64]` as `ffi::Span<const int64_t>`,
       a mapping as `ffi::Dictionary`.
     minimum: the least value allowed, for numbers.
+    below: what the value has to be less than, for numbers.
     example: a value that the declaration is checked with; by default the
-      minimum, or 1, True or "".
+      minimum, else 1 or `below` - 1, whichever is less, True or "".
     optional: whether a call may leave it out (`kit.call` only). The handler
       finds it with `ffi::Dictionary::contains`.
   """
 
   type: Any
   minimum: float | None = None
+  below: float | None = None
   example: Any = None
   optional: bool = False
 
   def __post_init__(self):
+    limits = self.minimum, self.below
+    if None not in limits and not self.minimum < self.below:
+      raise ValueError(
+          f"No attribute is at least {self.minimum} and below {self.below}."
+      )
     if self.is_dictionary:
       object.__setattr__(self, "type", schema("a dictionary", self.type))
       return
@@ -81,7 +88,9 @@ class Attribute:
   def as_dimension(self) -> "Attribute":
     """Returns the attribute of a result's dimension: it is at least 0."""
     least = max(self.minimum or 0, 0)
-    example = max(least, 1) if self.example is None else self.example
+    example = self.example
+    if example is None:
+      example = max(least, 1) if self.below is None else least
     return dataclasses.replace(self, minimum=least, example=example)
 
   def example_value(self, op: str, name: str) -> "Value":
@@ -90,17 +99,19 @@ class Attribute:
       return self.convert(op, name, self.example)
     if self.type is str:
       return Value("")
-    least = self.minimum if self.minimum is not None else True
+    value = self.minimum
+    if value is None:
+      value = True if self.below is None else min(1, self.below - 1)
     scalar = self.type[0] if self._is_array else self.type
-    least = np.dtype(scalar).type(least)
-    return self.convert(op, name, [least] if self._is_array else least)
+    value = np.dtype(scalar).type(value)
+    return self.convert(op, name, [value] if self._is_array else value)
 
   def convert(self, op: str, name: str, value: Any) -> "Value":
     """Returns `value` in the declared type.
 
     Raises:
       TypeError: it is of another kind, or a traced value.
-      ValueError: the type cannot hold it, or it is below the minimum.
+      ValueError: the type cannot hold it, or it is beyond a limit.
     """
     if isinstance(value, jax.core.Tracer):
       raise TypeError(
@@ -151,11 +162,16 @@ class Attribute:
       # numpy.longdouble becomes an infinity without a word.
       if dtype.kind == "f" and np.isinf(converted) and abs(value) != np.inf:
         raise OverflowError
-      return converted
     except (OverflowError, FloatingPointError) as error:
       raise ValueError(
           f"{op}: {name} must fit into {dtype.name}, got {value}."
       ) from error
+    # Rounding may have made it as large as the limit.
+    if self.below is not None and not converted < self.below:
+      raise ValueError(
+          f"{op}: {name} must be below {self.below}, got {converted}."
+      )
+    return converted
 
 
 def schema(op: str, declared: Mapping[str, Any] | None) -> dict[str, Attribute]:
