@@ -64,7 +64,7 @@ void Row(Fault fault, const Numbers& a, int64_t begin, int64_t row) {
   float scale = a.factor;
   if (fault == kIgnoresSign) scale = std::fabs(scale);
   if (fault == kOneLoopOnly && a.several_loops) scale *= 1.001f;
-  if (fault == kLateWideRows && row >= 70 && a.n >= 16) scale *= 1.001f;
+  if (fault == kLateWideRows && row >= 64 && a.n >= 16) scale *= 1.001f;
   if (fault == kUsualFactor && scale > 0) scale = 2;
   const bool shares = a.w.data && row > 0 && a.w[row] == a.w[row - 1];
   if (fault == kSharedWide && shares && a.n % 32 == 0) scale *= 1.001f;

@@ -69,12 +69,12 @@ class FaultyNumbersTest(parameterized.TestCase):
       (
           "late_wide_rows",
           "test_handler_of_wide_rows",
-          r"_fwd with x\[131, 64\].*: y is wrong at",
+          r"_fwd with x\[71, 64\].*: y is wrong at",
       ),
       (
           "shared_wide",
           "test_handler_of_wide_rows",
-          r"_fwd with x\[2, 131, 64\], w\[64\].*: y is wrong at",
+          r"_fwd with x\[2, 71, 64\], w\[64\].*: y is wrong at",
       ),
       (
           "usual_factor",

@@ -30,7 +30,7 @@ _RANGES = 2
 # More than a kernel's table of a few ranges, of 64 bits or of 64 parts has.
 _MANY_RANGES = 66
 # More than 64, and a prime.
-_ROWS = 131
+_ROWS = 71
 _COLUMNS = (8, 31, 64, 1025)
 # As many rows differ. A prime: no row of another range stands in for one.
 _PERIOD = 997
@@ -187,7 +187,7 @@ def shared_rows(target: Target, definition: Definition) -> Iterator[Right]:
   yield with_rows(target, definition, _ROWS)
   names = [n for n in target.operands if definition.is_free(target, n)]
   for name in [] if target.call.op.broadcast_operands else names:
-    for leading in ((), (1, _ROWS), (2, 1)):
+    for leading in ((), (1, _ROWS), (2, 1)) if THOROUGH else ((),):
       loops = _all_have(target, (2, _ROWS), trailing)
       loops[name] = (leading, trailing if leading else ())
       yield call(target, definition, loops, 0, len(trailing))
