@@ -16,6 +16,7 @@ import numpy as np
 
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import checks
+from jax_ffi_ops.kit.testing.interval import Interval
 import ops
 import python_process
 
@@ -120,7 +121,17 @@ class SuiteTest(parameterized.TestCase):
       actual = same.copy()
       actual[index] = wrong
       problem = checks.difference(actual, same, same.dtype, nothing + 1e9)
-      self.assertRegex(problem, rf"at \[{index}\].*1 of 4 elements are wrong")
+      self.assertRegex(problem, rf"at \[{index}\].*1 of 4 elements are wrong$")
+
+  def test_difference_says_which_element_is_the_first(self):
+    actual = np.array([[0.0, 0.0, 1.0], [0.0, 2.0, 0.0]])
+    zeros = np.zeros_like(actual)
+    message = r"at \[1, 1\].*; 2 of 6 elements are wrong, first at \[0, 2\]$"
+    for allowed in (
+        checks.Near(zeros, zeros.dtype, zeros + 0.5),
+        Interval(zeros, zeros + 0.5, zeros.dtype),
+    ):
+      self.assertRegex(allowed.problem(actual), message)
 
   def test_integers_are_exact(self):
     expected = np.array([1, 2])

@@ -61,7 +61,16 @@ def difference(
   return (
       f"is off by {error[worst]:.3g}{index}, where {allowed[worst]:.3g} is"
       f" allowed: got {actual[worst]:.9g}, expected {expected[worst]:.9g};"
-      f" {wrong.sum()} of {wrong.size} elements are wrong"
+      f" {wrong_elements(wrong)}"
+  )
+
+
+def wrong_elements(wrong: np.ndarray) -> str:
+  """Says how many elements are wrong, and which is the first of several."""
+  count = wrong.sum()
+  first = np.unravel_index(np.argmax(wrong), wrong.shape)
+  return f"{count} of {wrong.size} elements are wrong" + (
+      f", first at {[int(i) for i in first]}" if count > 1 else ""
   )
 
 

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops.kit.testing import checks
+
 
 class Interval(NamedTuple):
   """Arrays of the least and the largest values that are right; NaN is NaN."""
@@ -46,6 +48,5 @@ class Interval(NamedTuple):
     index = f" at {[int(i) for i in worst]}" if worst else ""
     return (
         f"is wrong{index}: got {got[worst]:.9g}, expected {low[worst]:.9g} to"
-        f" {high[worst]:.9g}; {(~right).sum()} of {right.size} elements are"
-        " wrong"
+        f" {high[worst]:.9g}; {checks.wrong_elements(~right)}"
     )
