@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import itertools
 import string
 
+from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.declare.signature import Signature
 
 # Of dimensions in tests, which are not to be taken for each other.
@@ -34,6 +35,13 @@ class Formula:
   def _check(self, text):
     for core in self.arrays.values():
       for dim in core:
+        _, base = core_sizes.split(dim)
+        if base not in ("", dim):
+          raise ValueError(
+              f"The scaffold cannot write the multiple {dim!r}: begin with a"
+              " name in its place, and edit what it writes as"
+              " docs/authoring.md says."
+          )
         if not dim.isascii() or not (dim.isidentifier() or dim.isdecimal()):
           raise ValueError(
               f"The scaffold knows names in ASCII and sizes, but {text!r} has"

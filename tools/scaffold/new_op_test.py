@@ -149,7 +149,7 @@ class NewOpTest(parameterized.TestCase):
       ("(n),(n)?->()", r"writes no operands to leave out, which '\?'"),
       ("(n,*)->(n,*)", r"writes no trailing loops, which '\*' in '\(n,\*\)"),
       ("(n)->(n,n)", r"the result \(n,n\), with a dimension twice"),
-      ("(2h),(h)->(h)", "the dimension '2h'"),
+      ("(2h),(h)->(h)", "cannot write the multiple '2h': begin"),
       ("(ñ)->()", "the dimension 'ñ'"),
       (f"({','.join(f'd{i}' for i in range(53))})->()", "more dimensions than"),
   )
