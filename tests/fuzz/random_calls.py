@@ -50,7 +50,8 @@ def sized(case: Case, rng: random.Random) -> Case:
       attributes[name] = rng.random() < 0.5
     if attribute.type in (np.float32, np.float64):
       least = attribute.minimum or 0
-      attributes[name] = least + rng.choice((0, 1e-6, 0.25, 1e3))
+      values = [least + x for x in (0, 1e-6, 0.25, 1e3)]
+      attributes[name] = rng.choice([*filter(attribute.allows, values)])
   return dataclasses.replace(case, attributes=attributes)
 
 
@@ -217,5 +218,4 @@ def _is_legal(target, name, value):
     slots = range(len(op.operands))
     required = sum(1 << i for i in slots if i not in op.signature.optional)
     return 0 <= value < 1 << len(slots) and int(value) & required == required
-  least = op.attributes[name].minimum
-  return least is None or bool(np.all(value >= least))
+  return op.attributes[name].allows(value)

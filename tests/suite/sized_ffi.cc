@@ -65,9 +65,9 @@ HandlerResult Powers(CpuContext, int64_t l_max, Buffer x, Result y) {
   Checks checks;
   checks.Operand("x", x, ffi::F32, {});
   checks.AtLeast("l_max", l_max, 0);
-  constexpr int64_t kMost = 1 << 20;  // The square fits.
-  if (l_max > kMost) {
-    checks.Fail("l_max", "be at most " + std::to_string(kMost),
+  constexpr int64_t kBelow = 1 << 20;  // The square fits.
+  if (l_max >= kBelow) {
+    checks.Fail("l_max", "be below " + std::to_string(kBelow),
                 std::to_string(l_max));
   }
   Dim m = checks.ok() ? (l_max + 1) * (l_max + 1) : kUnknownDim;

@@ -39,7 +39,7 @@ powers = kit.op(
     library=library,
     signature="()->(m)",
     dtypes=("float32",),
-    attributes={"l_max": kit.Attribute(np.int64, minimum=0)},
+    attributes={"l_max": kit.Attribute(np.int64, minimum=0, below=2**20)},
     sizes={"m": lambda l_max: (l_max + 1) ** 2},
     reference=lambda x, *, l_max: x ** np.arange((l_max + 1) ** 2),
 )

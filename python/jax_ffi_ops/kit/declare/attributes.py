@@ -93,6 +93,14 @@ class Attribute:
       example = max(least, 1) if self.below is None else least
     return dataclasses.replace(self, minimum=least, example=example)
 
+  def allows(self, value: Any) -> bool:
+    """Returns whether numbers are in the range of the attribute."""
+    least, below = self.minimum, self.below
+    return bool(
+        (least is None or np.all(value >= least))
+        and (below is None or np.all(value < below))
+    )
+
   def example_value(self, op: str, name: str) -> "Value":
     """Returns the example in the declared type."""
     if self.example is not None:

@@ -125,7 +125,7 @@ def other_attributes(case: Case) -> Iterator[Case]:
     elif kind == "f" and value:
       least = attribute.minimum or 0
       yield _with_attribute(case, name, least + (value - least) * 0.7)
-      if attribute.minimum is None:
+      if attribute.allows(-value):
         yield _with_attribute(case, name, -value)
 
 

@@ -126,6 +126,9 @@ class PublicCallTest(Base):
         self._check_call(
             TypeError, [name], repr(value), operands, {name: value}
         )
+      if attribute.below is not None:
+        value = np.dtype(attribute.type).type(attribute.below)
+        self._check_call(ValueError, [name], value, operands, {name: value})
       if attribute.minimum is not None:
         values = [attribute.minimum - 1, np.int8(attribute.minimum - 3)]
         if np.dtype(attribute.type).kind == "f":

@@ -214,11 +214,16 @@ def _bad_values(target, frame, name, value):
     least, kind = attribute.minimum, np.asarray(value).dtype
     if name in _dimensions(target.call.op):
       yield from map(kind.type, (value + 1, -1))
-    if least is None or np.ndim(value):
+    if np.ndim(value):
       return
-    yield kind.type(least - 1)
-    if kind.kind == "f":
-      yield from map(kind.type, (least - 1e-9, np.nan, -np.inf))
+    bad = []
+    if least is not None:
+      bad += [least - 1, *((least - 1e-9, -np.inf) if kind.kind == "f" else ())]
+    if attribute.below is not None:
+      bad += [attribute.below, attribute.below + 1]
+    if bad and kind.kind == "f":
+      bad.append(np.nan)
+    yield from map(kind.type, bad)
 
 
 def _bad_bits(target, bits):
