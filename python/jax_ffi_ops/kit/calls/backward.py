@@ -83,10 +83,6 @@ class BackwardCall(HandlerCall):
     return self.op.backward_target
 
   @property
-  def platforms(self) -> frozenset[str]:
-    return self.op.backward_platforms
-
-  @property
   def handler_attributes(self) -> dict[str, Any]:
     own = {"batch_rank": np.int64(self.batch_rank)}
     return self.forward.handler_attributes | own

@@ -99,11 +99,6 @@ class HandlerCall(Call):
 
   @property
   @abc.abstractmethod
-  def platforms(self) -> frozenset[str]:
-    """The platforms that have the handler, of "cpu" and "cuda"."""
-
-  @property
-  @abc.abstractmethod
   def handler_attributes(self) -> dict[str, Any]:
     """The attributes that the handler receives."""
 

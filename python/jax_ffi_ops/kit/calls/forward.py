@@ -69,10 +69,6 @@ class ForwardCall(base.HandlerCall):
   def target(self) -> str:
     return self.op.forward_target
 
-  @property
-  def platforms(self) -> frozenset[str]:
-    return self.op.forward_platforms
-
   def dimensions(self, arrays: Sequence[Any]) -> Dimensions:
     return self.dimensions_of(self.named(arrays))
 
