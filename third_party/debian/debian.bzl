@@ -7,6 +7,10 @@ _SNAPSHOTS = "https://snapshot.debian.org/archive/debian/"
 
 _MIRROR = '. "$0"; debian_mirror'
 
+# Where the rule for compilers on Unix is: in Bazel itself, or, once it has left that, in rules_cc.
+_TOOLS = Label("@bazel_tools//tools/cpp:BUILD")
+_UNIX_CONFIG = "unix_cc_toolchain_config.bzl"
+
 _PROGRAM = """\
 #!/bin/sh
 # Starts a program with the loader and the libraries that it came with.
@@ -62,7 +66,12 @@ def _debian_packages_impl(rctx):
     # In a sandbox, ld does not see that a script is below its sysroot.
     for script in rctx.attr.linker_scripts:
         rctx.file(script, rctx.read(script).replace(" /", " =/"), executable = False)
-    rctx.symlink(rctx.attr.build_file, "BUILD.bazel")
+    build = rctx.read(rctx.attr.build_file)
+    config = rctx.path(_TOOLS).dirname.get_child(_UNIX_CONFIG)
+    watch(rctx, config)
+    if not config.exists:
+        build = build.replace("@bazel_tools//tools/cpp:", "@rules_cc//cc/private/toolchain:")
+    rctx.file("BUILD.bazel", build, executable = False)
 
 debian_packages = repository_rule(
     implementation = _debian_packages_impl,
