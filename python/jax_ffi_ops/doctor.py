@@ -21,9 +21,11 @@ import jaxlib
 
 from jax_ffi_ops import cuda_versions
 from jax_ffi_ops import isolated
+from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit.load import abi
 
 _EXAMINING = "jax_ffi_ops.examining"
+_LEVELS = {0: "not x86-64", 1: "x86-64", 3: "x86-64-v3", 4: "x86-64-v4"}
 _THREADS = ""
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
   _THREADS = " (free-threaded, which is not supported: nothing was tried on it)"
@@ -42,6 +44,7 @@ def _versions() -> Iterator[Line]:
       f"XLA FFI API {newest} (headers in {jax.ffi.include_dir()}); accepted are"
       f" handlers compiled for {oldest} to {newest}"
   ), None
+  yield f"CPU kernels are those for {_LEVELS[cpu.cpu_level()]}", None
 
 
 def _gpu() -> Iterator[Line]:

@@ -20,6 +20,7 @@ _PUBLIC = (
     ("jax_ffi_ops.kit", "Op"),
     ("jax_ffi_ops.kit", "accumulator"),
     ("jax_ffi_ops.kit", "call"),
+    ("jax_ffi_ops.kit", "cpu_level"),
     ("jax_ffi_ops.kit", "export_checks"),
     ("jax_ffi_ops.kit", "op"),
 )
@@ -79,6 +80,17 @@ class PackageTest(absltest.TestCase):
       self.assertIn(exported, source.read_text("utf-8"))
       module = importlib.import_module(f"jax_ffi_ops.ops.{name}")
       self.assertIs(getattr(jax_ffi_ops, name), getattr(module, name))
+
+  def test_level_that_is_none(self):
+    process = python_process.run(
+        "-c",
+        "import jax_ffi_ops; jax_ffi_ops.load()",
+        XLA_FFI_OPS_CPU_LEVEL="2",
+    )
+    self.assertIn(
+        "ValueError: XLA_FFI_OPS_CPU_LEVEL is '2', not '1', '3' or '4'",
+        process.stderr,
+    )
 
   def test_unknown_name(self):
     with self.assertRaisesRegex(AttributeError, "rms_nrom"):

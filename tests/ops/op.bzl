@@ -29,6 +29,17 @@ def op_test(name, cuda = True, handlers = ["fwd", "bwd"], deps = []):
 
     # Before the emulated_test: on a GPU, the op's own test runs the CUDA handlers.
     gpu_tests(name = "gpu_tests")
+
+    # As on machines without AVX-512, and without AVX2.
+    for level in ["1", "3"]:
+        jax_test(
+            name = "v{}_test".format(level),
+            src = name + ".py",
+            env = {"XLA_FFI_OPS_CPU_LEVEL": level},
+            ops = library,
+            tags = ["slow"],
+            deps = deps,
+        )
     jax_test(
         name = "thorough_test",
         size = "large",

@@ -54,58 +54,31 @@ XLA_FFI_OPS_HD void RunArrays(const F& f, int64_t begin, int64_t end,
   }
 }
 
-#define XLA_FFI_OPS_DEFINE_RUN_BLOCK_(name, attribute)                      \
-  template <bool kPlain, typename F, typename T, typename W>                \
-  attribute void name(const F& f, int64_t begin, int64_t end, int64_t cols, \
-                      const RowArrays<F, T, W>& arrays,                     \
-                      const Columns<F, Accumulator<T>>& columns) {          \
-    RunArrays<kPlain>(f, begin, end, cols, arrays, columns,                 \
-                      std::make_index_sequence<F::kInputs>(),               \
-                      std::make_index_sequence<F::Weights::kSize>());       \
-  }
-
-#ifdef XLA_FFI_OPS_CPU_LEVELS
-XLA_FFI_OPS_DEFINE_RUN_BLOCK_(RunBlockV4, [[gnu::target("arch=x86-64-v4")]])
-XLA_FFI_OPS_DEFINE_RUN_BLOCK_(RunBlockV3, [[gnu::target("arch=x86-64-v3")]])
-// For machines from before 2013: it has to be right, and soon compiled.
-XLA_FFI_OPS_DEFINE_RUN_BLOCK_(RunBlockV1, [[gnu::optimize("O1")]])
-#else
-XLA_FFI_OPS_DEFINE_RUN_BLOCK_(RunBlockV1, inline)
-#endif
-#undef XLA_FFI_OPS_DEFINE_RUN_BLOCK_
-
-// Rows [begin, end), by the code that suits this machine. Where that converts
-// no vectors of T, it is that for rows of float, which there is in any case.
+// Rows [begin, end). Where this machine converts no vectors of T, they are
+// computed as rows of float.
 template <bool kPlain, typename F, typename T, typename W>
 void RunArrayBlock(const F& f, int64_t begin, int64_t end, int64_t cols,
                    const RowArrays<F, T, W>& arrays,
                    const Columns<F, Accumulator<T>>& columns) {
-#ifdef XLA_FFI_OPS_CPU_LEVELS
-  if constexpr (!std::is_same_v<T, Float16>) {
-    const int level = CpuLevel();
-    if (level == 4) {
-      return RunBlockV4<kPlain>(f, begin, end, cols, arrays, columns);
-    }
-    if (level == 3) {
-      return RunBlockV3<kPlain>(f, begin, end, cols, arrays, columns);
-    }
-  }
-#endif
+  const auto run = [=, &f, &arrays, &columns]() XLA_FFI_OPS_INLINED {
+    RunArrays<kPlain>(f, begin, end, cols, arrays, columns,
+                      std::make_index_sequence<F::kInputs>(),
+                      std::make_index_sequence<F::Weights::kSize>());
+  };
   if constexpr (sizeof(T) == 2) {
+    if constexpr (std::is_same_v<T, BFloat16>) {
+      if (CpuLevel() >= 3) return AtCpuLevel<3>(run);
+    }
     WidenedArrays<kPlain, F, T, W> widened(arrays, end - begin, cols);
     for (int64_t row = begin; row < end;) {
       const int64_t stop = std::min(end, row + widened.max_rows());
-      const RowArrays<F, float, float> taken = widened.Take(row, stop);
-      if constexpr (std::is_same_v<T, Float16>) {
-        RunArrayBlock<kPlain>(f, row, stop, cols, taken, columns);
-      } else {
-        RunBlockV1<kPlain>(f, row, stop, cols, taken, columns);
-      }
+      RunArrayBlock<kPlain>(f, row, stop, cols, widened.Take(row, stop),
+                            columns);
       widened.Store(row, stop);
       row = stop;
     }
   } else {
-    RunBlockV1<kPlain>(f, begin, end, cols, arrays, columns);
+    AtCpuLevel(run);
   }
 }
 

@@ -1,22 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which level of x86-64 this machine has, for functions that are compiled for
-// several.
+// Compiles CPU kernels once per level of x86-64, so that one binary is fast on
+// AVX-512 and still runs on the oldest machine.
 #ifndef XLA_FFI_OPS_KIT_CPU_LEVEL_H_
 #define XLA_FFI_OPS_KIT_CPU_LEVEL_H_
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#include <cstdlib>
+
+#include "xla_ffi_ops/kit/device.h"
+
+// The attributes of a function for each level.
+#if defined(__x86_64__) && defined(__GNUC__)
 #define XLA_FFI_OPS_CPU_LEVELS
+#define XLA_FFI_OPS_V4 [[gnu::target("arch=x86-64-v4")]]
+#define XLA_FFI_OPS_V3 [[gnu::target("arch=x86-64-v3")]]
+#endif
 
-namespace xla_ffi_ops::internal {
+namespace xla_ffi_ops {
 
-// 4, with AVX-512; 3, with AVX2; or 1.
+// The level that kernels of this process use: 4, with AVX-512; 3, with AVX2 and
+// F16C; or 1. It is 0 on other processors.
+//
+// The environment variable XLA_FFI_OPS_CPU_LEVEL, if it is 1 or 3, is the
+// highest. It is read once. Python's kit refuses other values.
 inline int CpuLevel() {
-  if (__builtin_cpu_supports("x86-64-v4")) return 4;
-  return __builtin_cpu_supports("x86-64-v3") ? 3 : 1;
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+  static const int level = [] {
+    const char* const variable = std::getenv("XLA_FFI_OPS_CPU_LEVEL");
+    const int highest = variable == nullptr ? 4 : std::atoi(variable);
+    if (highest >= 4 && __builtin_cpu_supports("x86-64-v4")) return 4;
+    if (highest >= 3 && __builtin_cpu_supports("x86-64-v3")) return 3;
+    return 1;
+  }();
+  return level;
+#else
+  return 0;
+#endif
 }
 
-}  // namespace xla_ffi_ops::internal
+namespace internal {
 
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+template <typename Body>
+XLA_FFI_OPS_V4 void RunV4(const Body& body) {
+  body();
+}
+template <typename Body>
+XLA_FFI_OPS_V3 void RunV3(const Body& body) {
+  body();
+}
 #endif
+
+// For machines from before 2013: it has to be right, and soon compiled.
+template <typename Body>
+#if defined(XLA_FFI_OPS_CPU_LEVELS) && !defined(__clang__)
+[[gnu::optimize("O1")]]
+#endif
+void RunV1(const Body& body) {
+  body();
+}
+
+}  // namespace internal
+
+// Calls body(), compiled for this machine's level, which is at least `least`.
+// The body, and what it calls, has to be inlined (XLA_FFI_OPS_INLINED): what is
+// not is compiled for the oldest level.
+template <int least = 0, typename Body>
+void AtCpuLevel(const Body& body) {
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+  if (CpuLevel() == 4) return internal::RunV4(body);
+  if (least == 3 || CpuLevel() == 3) return internal::RunV3(body);
+#endif
+  if constexpr (least < 3) internal::RunV1(body);
+}
+
+}  // namespace xla_ffi_ops
 
 #endif  // XLA_FFI_OPS_KIT_CPU_LEVEL_H_

@@ -19,22 +19,8 @@ struct Cuda {
 
 }  // namespace xla_ffi_ops
 
-// Compiles a CPU kernel once per x86-64 microarchitecture level and picks the
-// best one when the library is loaded, so that one binary is fast on AVX-512
-// and still runs on the oldest machine. Goes before the return type of a
-// function definition; helpers called from it have to be inlined to profit.
-// Not under ThreadSanitizer: GCC has it instrument what picks the version, and
-// that runs before the sanitizer can be called.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_THREAD__)
-#define XLA_FFI_OPS_CPU_KERNEL \
-  [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
-#else
-#define XLA_FFI_OPS_CPU_KERNEL
-#endif
-
-// A function that kernels of all devices inline: on the CPU, a clone would call
-// the oldest machine's version of one that is not inlined.
+// A function that kernels of all devices inline: on the CPU, one that is not
+// inlined is compiled for the oldest machine (cpu_level.h).
 #ifdef __CUDACC__
 #define XLA_FFI_OPS_HD __host__ __device__ __forceinline__
 #elif defined(__GNUC__)

@@ -29,8 +29,7 @@ void Narrow(const float* from, T* to, int64_t n) {
 // warns of its own headers: https://gcc.gnu.org/PR105593.)
 constexpr __mmask16 kAll = 0xffff;
 
-[[gnu::target("arch=x86-64-v4")]] void WidenV4(const Float16* from, float* to,
-                                               int64_t n) {
+XLA_FFI_OPS_V4 void WidenV4(const Float16* from, float* to, int64_t n) {
   int64_t j = 0;
   for (; j + 16 <= n; j += 16) {
     const auto half =
@@ -40,8 +39,7 @@ constexpr __mmask16 kAll = 0xffff;
   Widen(from + j, to + j, n - j);
 }
 
-[[gnu::target("arch=x86-64-v4")]] void NarrowV4(const float* from, Float16* to,
-                                                int64_t n) {
+XLA_FFI_OPS_V4 void NarrowV4(const float* from, Float16* to, int64_t n) {
   int64_t j = 0;
   for (; j + 16 <= n; j += 16) {
     const auto half = _mm512_maskz_cvtps_ph(kAll, _mm512_loadu_ps(from + j),
@@ -51,8 +49,7 @@ constexpr __mmask16 kAll = 0xffff;
   Narrow(from + j, to + j, n - j);
 }
 
-[[gnu::target("arch=x86-64-v3")]] void WidenV3(const Float16* from, float* to,
-                                               int64_t n) {
+XLA_FFI_OPS_V3 void WidenV3(const Float16* from, float* to, int64_t n) {
   int64_t j = 0;
   for (; j + 8 <= n; j += 8) {
     const auto half =
@@ -62,8 +59,7 @@ constexpr __mmask16 kAll = 0xffff;
   Widen(from + j, to + j, n - j);
 }
 
-[[gnu::target("arch=x86-64-v3")]] void NarrowV3(const float* from, Float16* to,
-                                                int64_t n) {
+XLA_FFI_OPS_V3 void NarrowV3(const float* from, Float16* to, int64_t n) {
   int64_t j = 0;
   for (; j + 8 <= n; j += 8) {
     const auto half =

@@ -4,20 +4,28 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/kit/compensated.h"
+#include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
 
 namespace xla_ffi_ops::internal {
+namespace {
 
-XLA_FFI_OPS_CPU_KERNEL void AddEach(const float* terms,
-                                    Compensated<float>* totals, int64_t n) {
+template <typename Acc>
+void Add(const Acc* terms, Compensated<Acc>* totals, int64_t n) {
+  AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
 #pragma omp simd
-  for (int64_t j = 0; j < n; ++j) totals[j].Add(terms[j]);
+    for (int64_t j = 0; j < n; ++j) totals[j].Add(terms[j]);
+  });
 }
 
-XLA_FFI_OPS_CPU_KERNEL void AddEach(const double* terms,
-                                    Compensated<double>* totals, int64_t n) {
-#pragma omp simd
-  for (int64_t j = 0; j < n; ++j) totals[j].Add(terms[j]);
+}  // namespace
+
+void AddEach(const float* terms, Compensated<float>* totals, int64_t n) {
+  Add(terms, totals, n);
+}
+
+void AddEach(const double* terms, Compensated<double>* totals, int64_t n) {
+  Add(terms, totals, n);
 }
 
 }  // namespace xla_ffi_ops::internal

@@ -2,6 +2,7 @@
 """Float16 and BFloat16 of C++ against NumPy, over all values and roundings."""
 
 import ctypes
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -10,6 +11,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import jax.numpy as jnp
 import numpy as np
+
+from jax_ffi_ops import kit
 
 _FOLDER = pathlib.Path(__file__).parent
 _ALL_16_BITS = np.arange(2**16, dtype=np.uint16)
@@ -82,6 +85,12 @@ class Float16Test(parameterized.TestCase):
     np.testing.assert_array_equal(
         actual[~nan].view(bits), expected[~nan].view(bits)
     )
+
+  def test_python_and_cpp_use_the_same_level(self):
+    level = self.library.cpu_level()
+    self.assertEqual(level, kit.cpu_level())
+    wanted = os.environ.get("XLA_FFI_OPS_CPU_LEVEL", level)
+    self.assertLessEqual(level, int(wanted))
 
   @parameterized.product(dtype=("float16", "bfloat16"), flush=(False, True))
   def test_to_float(self, dtype, flush):

@@ -3,6 +3,7 @@
 // vectorized as those of a kernel.
 #include <cstdint>
 
+#include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/float16.h"
 
@@ -27,19 +28,20 @@ class ScopedFlush {
 }  // namespace
 
 // noinline, so that no arithmetic moves out of the scope that flushes.
-#define DEFINE_CONVERSION(name, From, To)                                 \
-  XLA_FFI_OPS_CPU_KERNEL [[gnu::noinline]] void Convert##name(            \
-      const From* from, To* to, int64_t n) {                              \
-    for (int64_t i = 0; i < n; ++i) to[i] = from[i];                      \
-  }                                                                       \
-  extern "C" void name(const From* from, To* to, int64_t n, bool flush) { \
-    if (flush) {                                                          \
-      const ScopedFlush scope;                                            \
-      Convert##name(from, to, n);                                         \
-    } else {                                                              \
-      Convert##name(from, to, n);                                         \
-    }                                                                     \
-  }                                                                       \
+#define DEFINE_CONVERSION(name, From, To)                                     \
+  [[gnu::noinline]] void Convert##name(const From* from, To* to, int64_t n) { \
+    AtCpuLevel([=]() XLA_FFI_OPS_INLINED {                                    \
+      for (int64_t i = 0; i < n; ++i) to[i] = from[i];                        \
+    });                                                                       \
+  }                                                                           \
+  extern "C" void name(const From* from, To* to, int64_t n, bool flush) {     \
+    if (flush) {                                                              \
+      const ScopedFlush scope;                                                \
+      Convert##name(from, to, n);                                             \
+    } else {                                                                  \
+      Convert##name(from, to, n);                                             \
+    }                                                                         \
+  }                                                                           \
   static_assert(true, "a semicolon follows")
 
 namespace xla_ffi_ops {
@@ -50,5 +52,7 @@ DEFINE_CONVERSION(float64_to_float16, double, Float16);
 DEFINE_CONVERSION(float64_to_bfloat16, double, BFloat16);
 DEFINE_CONVERSION(bfloat16_to_float32, BFloat16, float);
 DEFINE_CONVERSION(float32_to_bfloat16, float, BFloat16);
+
+extern "C" int cpu_level() { return CpuLevel(); }
 
 }  // namespace xla_ffi_ops

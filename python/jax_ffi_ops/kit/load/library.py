@@ -9,6 +9,7 @@ import threading
 import jax
 import jaxlib
 
+from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit.load import abi
 from jax_ffi_ops.kit.load import registry
 from jax_ffi_ops.kit.load import symbols as symbol_names
@@ -45,7 +46,8 @@ class Library:
         "execute": ..., "type_id": ..., "type_info": ...}.
 
     Raises:
-      ValueError: `symbols` has a platform, a stage or a symbol that is none.
+      ValueError: `symbols` has a platform, a stage or a symbol that is none, or
+        the variable XLA_FFI_OPS_CPU_LEVEL has no level (see `kit.cpu_level`).
       ImportError: there is no such file, or it cannot be loaded.
     """
     self.path = os.fspath(path)
@@ -56,6 +58,7 @@ class Library:
     symbol_names.check(self._symbols, _PLATFORMS)
     self._waiting = {}  # Stateful targets, and their handlers.
     self._lock = threading.Lock()
+    cpu.cpu_level()  # Kernels would not tell that the variable is wrong.
     try:
       if not self.path:  # It would be the program that runs.
         raise OSError("it names no file")
