@@ -1,71 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares results with the definition in float64, some rows at a time.
+"""Compares results with the definition in float64."""
 
-In float64 all rows would take several times the memory of what is measured.
-"""
-
-import functools
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 import variants
 
-_CHUNK = 2**24  # Elements: 0.13 GB in float64.
+
+class Error(NamedTuple):
+  """How far results are from the definition.
+
+  Attributes:
+    relative: the largest norm of a result's difference, relative to its own.
+    ulps: the largest difference of an element, in units in the last place: of
+      that element, or of the root mean square of its array if that is larger.
+      A sum of terms that cancel is not better than its terms.
+  """
+
+  relative: float
+  ulps: float
 
 
-def tolerance(shape, dtype) -> float:
+def tolerance(shapes, dtype) -> float:
   """Returns the relative error that rounding explains.
 
   A result is rounded, and so may be what it is made of. A sum of n terms in
   float32 errs by about sqrt(n) roundings, whatever the order.
   """
+  longest = max((size for shape in shapes for size in shape), default=1)
   single = float(jnp.finfo(jnp.float32).eps)
-  return 2 * float(jnp.finfo(dtype).eps) + 2 * max(shape) ** 0.5 * single
+  return 2 * _eps(dtype) + 2 * longest**0.5 * single
 
 
-def relative_errors(definition, direction, arrays, results) -> list[float]:
-  """Returns the error of each result, relative to its norm.
+def wanted(definition, direction, operands, cotangents) -> tuple:
+  """Returns the results of a pass, computed in float64."""
 
-  Args:
-    definition: of an op; of operands in float64 it computes in float64.
-    direction: one of `variants.DIRECTIONS`.
-    arrays: operands and cotangents. Those of the first one's shape are split by
-      rows; so are such results. Others are weights, whose gradients are sums.
-    results: of the pass.
-  """
-  rows, cols = shape = arrays[0][0].shape
-  step = min(rows, max(1, _CHUNK // cols))
-  results = tuple(results)
-  sums = None
+  def widen(x):
+    return x.astype("float64") if _is_float(x.dtype) else x
+
+  def run(*arrays):
+    arrays = jax.tree.map(widen, arrays)
+    return variants.run_pass(definition, direction, *arrays)
+
   with jax.enable_x64(True):
-    for first in range(0, rows, step):
-      count = min(step, rows - first)
-      found = _compare(definition, direction, count, first, arrays, results)
-      sums = found if sums is None else jax.tree.map(jnp.add, sums, found)
+    return jax.jit(run)(operands, cotangents)
+
+
+def error(results: Sequence, definition: Sequence) -> Error:
+  """Returns the error of results; `wanted` returns their definition."""
+  with jax.enable_x64(True):
     found = [
-        s if x.shape == shape else _squares(x, s) for x, s in zip(results, sums)
+        _compare(jnp.asarray(got), want)
+        for got, want in zip(results, definition, strict=True)
     ]
-    return [float(jnp.sqrt(error / size)) for error, size in found]
+    # Of JAX: a NaN is the largest.
+    return Error(*(float(jnp.max(jnp.stack(x))) for x in zip(*found)))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _compare(definition, direction, count, first, arrays, results):
-  """Returns what to add up over rows: squares, or the gradient of a weight."""
-  shape = arrays[0][0].shape
-
-  def wide(x):
-    if x.shape == shape:
-      x = jax.lax.dynamic_slice_in_dim(x, first, count)
-    return x.astype("float64")
-
-  wanted = variants.run_pass(definition, direction, *jax.tree.map(wide, arrays))
-  return [
-      _squares(wide(x), want) if x.shape == shape else want
-      for x, want in zip(results, wanted, strict=True)
-  ]
+def _is_float(dtype):
+  return jnp.issubdtype(dtype, jnp.floating)
 
 
-def _squares(got, want):
-  difference = got.astype(want.dtype) - want
-  return jnp.sum(difference * difference), jnp.sum(want * want)
+def _eps(dtype):
+  return float(jnp.finfo(dtype).eps) if _is_float(dtype) else 0.0
+
+
+@jax.jit
+def _compare(got, want):
+  eps = _eps(got.dtype)
+  got, want = got.astype("float64"), want.astype("float64")
+  norm = lambda x: jnp.sqrt(jnp.mean(x * x))
+  tiny = jnp.finfo("float64").tiny
+  difference = jnp.abs(got - want)
+  _, exponents = jnp.frexp(jnp.maximum(jnp.abs(want), norm(want)))
+  ulps = eps * jnp.exp2(exponents - 1.0) if eps else 1.0
+  return (
+      norm(difference) / jnp.maximum(norm(want), tiny),
+      jnp.max(difference / jnp.maximum(ulps, tiny)),
+  )

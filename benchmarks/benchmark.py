@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times ops and their peers: forward, backward, and both in one program.
 
-  bazel run //benchmarks:benchmark -- --op=rms_norm --shapes=4096x512,64x65536
+  bazel run //benchmarks:benchmark -- --lines=rms_norm/4096x512,softmax/*/float32
 
-A line has the median time of a call, the bandwidth that this is for the arrays
-that have to be moved, its share of a copy's bandwidth in the same rounds, and
-how many times as long each peer took. Options with an S take lists with commas.
+A line is OP/SIZE/DTYPE/PASS/TIMING. Where it ends early or has a *, it stands
+for all that there are; but TIMING is by default "call" (each is waited for), on
+a GPU "device" (many in a CUDA graph). "program" is a loop of calls in a program,
+and "in_place" a call that may overwrite what it is called with.
+
+It has the median time of a call; the bandwidth that this is for the arrays that
+have to be moved; its share of what a copy, or a sum of two arrays, has in the
+same rounds; how many times as long each peer took; and the largest error.
 """
 
 import argparse
 import datetime
+import fnmatch
 import gc
 import itertools
 import json
@@ -22,124 +28,93 @@ import jax
 
 import entry
 import measurement
-import variants
-
-_CPU_SHAPES = "8x4,128x512,4096x512,2048x4096,64x65536"
-_GPU_SHAPES = (
-    _CPU_SHAPES
-    # As many elements in rows of every width, and what is large.
-    + ",65536x1024,32768x2048,16384x4096,8192x8192,4096x16384,2048x32768"
-    ",1024x65536,512x131072,256x262144,64x262144"
-    ",8192x4096,16384x8192,65536x8192"
-)
 
 
-def _torch_peers():
-  try:
-    import torch_peers
-  except ImportError:
-    print("Not compared with torch, which is not installed.")
-    return ()
-  return torch_peers.names()
-
-
-def _parse(gpu):
+def _parse():
   parser = argparse.ArgumentParser(
       description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
   )
-
-  def add_list(name, default, help):
-    parser.add_argument(
-        f"--{name}",
-        type=lambda text: text.split(","),
-        default=default.split(","),
-        metavar="S",
-        help=f"{help}; by default {default or 'all'}",
-    )
-
-  add_list("op", ",".join(entry.names()), "ops")
-  add_list("shapes", _GPU_SHAPES if gpu else _CPU_SHAPES, "rows x columns")
-  add_list("lines", "", "OP/SHAPE/DTYPE/PASS, in place of the options above")
-  add_list("rows", "", "only shapes with these rows")
-  add_list("columns", "", "only shapes with these columns")
-  add_list("dtype", "float32,bfloat16,float16", "dtypes")
-  add_list("direction", ",".join(variants.DIRECTIONS), "passes")
-  add_list("peers", "", "by name, or none")
-  add_list(
-      "timing",
-      "device" if gpu else "calls",
-      "calls that are waited for, or device: many in one program",
-  )
-  parser.add_argument("--repeats", type=int, default=15, help="rounds")
+  split = lambda text: text.split(",")
+  parser.add_argument("--lines", type=split, default=["*"], help="see above")
+  parser.add_argument("--peers", type=split, help="by name; or none")
+  parser.add_argument("--rounds", type=int, default=15, help="of samples")
   parser.add_argument("--calls", type=int, help="in a program")
   parser.add_argument("--shard", default="1/1", help="I/N: every N-th line")
+  parser.add_argument(
+      "--tiny", action="store_true", help="a line of each op, once, as a test"
+  )
   return parser.parse_args()
 
 
-def _lines(options):
-  """Returns op, shape, dtype, pass and timing of each line."""
-  lines = [line.split("/") for line in options.lines if line]
-  lines = lines or itertools.product(
-      options.op, options.shapes, options.dtype, options.direction
-  )
+def _tiny(op):
+  """Returns a line that tries what an entry has."""
+  known = entry.load(op)
+  return op, known.sizes[0], known.dtypes[-1], known.passes[-1], "call"
+
+
+def lines(patterns, gpu: bool) -> list[tuple[str, ...]]:
+  """Returns op, size, dtype, pass and timing of each line that is meant."""
+
+  def expand(pattern, known):
+    if not set(pattern) & set("*?["):
+      return [pattern]  # Any size will do.
+    return fnmatch.filter(known, pattern)
+
   found = []
-  for (op, size, dtype, direction), timing in itertools.product(
-      lines, options.timing
-  ):
-    rows, columns = size.split("x")
-    if options.rows == [""] or rows in options.rows:
-      if options.columns == [""] or columns in options.columns:
-        found.append((op, (int(rows), int(columns)), dtype, direction, timing))
+  for pattern in patterns:
+    parts = pattern.split("/")
+    ways = ["device" if gpu else "call"]
+    if parts[4:]:
+      ways = expand(parts[4], measurement.TIMINGS)
+    op, size, dtype, direction = (parts + 4 * ["*"])[:4]
+    for name in expand(op, entry.names()):
+      known = entry.load(name)
+      sizes = [*known.sizes, *(known.gpu_sizes if gpu else ())]
+      found += itertools.product(
+          [name],
+          expand(size, sizes),
+          expand(dtype, known.dtypes),
+          expand(direction, known.passes),
+          ways,
+      )
   return found
 
 
 def _report(**result) -> bool:
-  """Tells run.py's jobs.py, if that has started this, of a line that has ended."""
-  if "RUN_PY_REPORT" not in os.environ:
+  """Tells jobs.py, if that has started this, of a line that has ended."""
+  if "JOB_REPORT" not in os.environ:
     return False
-  with open(os.environ["RUN_PY_REPORT"], "a", encoding="utf-8") as file:
+  with open(os.environ["JOB_REPORT"], "a", encoding="utf-8") as file:
     print(json.dumps(result), file=file)
   return True
 
 
-def _measure(options, torch, op, shape, dtype, direction, timing):
-  found = entry.load(op)
-  peers = [
-      peer
-      for peer in (*found.peers, *torch)
-      if options.peers == [""] or peer in options.peers
-  ]
-  return measurement.measure(
-      found,
-      shape,
-      dtype,
-      direction,
-      peers=peers,
-      repeats=options.repeats,
-      on_device=timing == "device",
-      calls=options.calls,
-  )
-
-
 def main() -> int:
+  options = _parse()
   gpu = jax.default_backend() == "gpu"
-  options = _parse(gpu)
   device = jax.devices()[0]
   print(
       f"{datetime.date.today()}, {device.device_kind},"
       f" {device.client.platform_version.splitlines()[0]}, jax"
       f" {jax.__version__}, Python {platform.python_version()}"
   )
-  if "device" in options.timing and not gpu:
-    print("Without a GPU, times of the device are those of the CPU.")
-  torch = () if options.peers == ["none"] else _torch_peers()
   shard, shards = map(int, options.shard.split("/"))
+  chosen = lines(options.lines, gpu)[shard - 1 :: shards]
+  if options.tiny:
+    ops = dict.fromkeys(op for op, *_ in chosen)
+    chosen, options.rounds = list(map(_tiny, ops)), 1
   status = 0
-  for line in _lines(options)[shard - 1 :: shards]:
-    op, shape, dtype, direction, _ = line
-    start = f"{op:<12}{'x'.join(map(str, shape)):>12} {dtype:<8} {direction:<8}"
+  for line in chosen:
+    op, size, dtype, direction, way = line
+    start = f"{op:<12}{size:>12} {dtype:<8} {direction:<8} {way:<7}"
     try:
-      measured = _measure(options, torch, *line)
+      measured = measurement.measure(
+          entry.load(op),
+          *line[1:],
+          peers=options.peers,
+          rounds=options.rounds,
+          calls=options.calls,
+      )
     except Exception as error:  # Other lines may be well.
       traceback.print_exc()
       note = measurement.first_line(error)

@@ -26,7 +26,7 @@ def benchmark(name, tests = {}, slow = []):
         py_test(
             name = test,
             size = "medium",
-            args = ["--repeats=1"] + args,
+            args = args,
             env = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"},
             tags = ["slow"] if test in slow else [],
             **common

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benchmark knows of an op: `ENTRY` of ops/<op>.py."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
+import functools
 import importlib.util
+import math
 import pathlib
 import sys
+from typing import Any
 
-import jax
+import jax.numpy as jnp
+
+import operands
+from operands import Operand
 
 _FOLDER = pathlib.Path(__file__).with_name("ops")
 
@@ -17,61 +23,70 @@ class Entry:
   """An op, and what it is compared with.
 
   Attributes:
-    function: the op. Its results have the first operand's shape.
-    operands: from rows and columns, the shapes of the operands. The first is an
-      array of this size, and so may be more; weights, of another shape, follow.
-    forward: how many arrays of this size the forward pass reads and writes.
-    backward: likewise, with what the forward pass kept for it.
+    function: the op.
+    operands: from the integers of a size, what it is called with.
+    sizes: names of sizes, such as "128x512", from small to large. Tests take the
+      first one. The last one is in the README.
+    streams: the passes, "forward" and maybe "backward": how many arrays as large
+      as the largest operand each has to read and write.
     peers: the same in jax.numpy, in the forms that XLA compiles best. The first
       is the definition, too: of float64 operands it computes in float64.
-    torch: the same from a module and tensors, by the library that has the
-      module: torch_peers.py.
+    libraries: the same by other libraries, of libraries.py: functions of the
+      library's module and its arrays.
+    attributes: from the integers of a size, keywords for all these functions.
+    dtypes: of operands that have none of their own.
+    gpu_sizes: more sizes, for a GPU.
   """
 
   function: Callable
-  operands: Callable[[int, int], tuple[tuple[int, ...], ...]]
-  forward: int
-  backward: int
+  operands: Callable[..., Sequence[Operand]]
+  sizes: Sequence[str]
+  streams: Mapping[str, float]
   peers: Mapping[str, Callable]
-  torch: Mapping[str, Callable] = dataclasses.field(default_factory=dict)
+  libraries: Mapping[str, Callable] = dataclasses.field(default_factory=dict)
+  attributes: Callable[..., Mapping[str, Any]] = lambda *size: {}
+  dtypes: Sequence[str] = ("float32", "bfloat16", "float16")
+  gpu_sizes: Sequence[str] = ()
 
-  def moved(self, x_bytes: int, direction: str) -> int:
-    """Returns the bytes that a pass has to move, from those of one array."""
-    streams = {
-        "forward": self.forward,
-        "backward": self.backward,
-        "both": self.forward + self.backward,
-    }
-    return streams[direction] * x_bytes
-
-  def make_sets(self, shape, dtype, count: int) -> list[tuple[tuple, tuple]]:
-    """Returns random operands and cotangents; the weights are the same ones."""
-    shapes = self.operands(*shape)
-    results = jax.eval_shape(
-        self.function, *(jax.ShapeDtypeStruct(s, dtype) for s in shapes)
+  @property
+  def passes(self) -> list[str]:
+    return (
+        [*self.streams, "both"] if "backward" in self.streams else ["forward"]
     )
-    keys = map(jax.random.key, range(2**31))
-    weights = [
-        (1 + jax.random.uniform(next(keys), s)).astype(dtype)
-        for s in shapes
-        if s != shape
-    ]
 
-    def normal(number):
-      return tuple(_normal(next(keys), shape, dtype) for _ in range(number))
+  def at(self, size: str) -> "Entry":
+    """Returns the entry whose functions have the attributes of a size."""
+    bind = lambda functions: {
+        name: functools.partial(function, **self.attributes(*numbers(size)))
+        for name, function in functions.items()
+    }
+    return dataclasses.replace(
+        self,
+        peers=bind(self.peers),
+        libraries=bind(self.libraries),
+        **bind({"function": self.function}),
+    )
 
-    return [
-        (
-            (*normal(len(shapes) - len(weights)), *weights),
-            normal(len(jax.tree.leaves(results))),
-        )
-        for _ in range(count)
-    ]
+  def stream_bytes(self, size: str, dtype: str) -> int:
+    """Returns the bytes of the largest operand."""
+    described = self.operands(*numbers(size))
+    arrays = [x.abstract(dtype) for x in described]
+    return max(math.prod(x.shape) * jnp.dtype(x.dtype).itemsize for x in arrays)
+
+  def streams_of(self, direction: str) -> float:
+    if direction == "both":
+      return sum(self.streams.values())
+    return self.streams[direction]
+
+  def make_sets(self, size: str, dtype: str, count: int):
+    """Returns random operands and cotangents: operands.make_sets."""
+    described = self.operands(*numbers(size))
+    return operands.make_sets(described, self.at(size).function, dtype, count)
 
 
-def _normal(key, shape, dtype):
-  draw = lambda key: jax.random.normal(key, shape).astype(dtype)
-  return jax.block_until_ready(jax.jit(draw)(key))  # One temporary at a time.
+def numbers(size: str) -> tuple[int, ...]:
+  """Returns the integers of a size."""
+  return tuple(map(int, size.split("x")))
 
 
 def names() -> list[str]:

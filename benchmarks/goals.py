@@ -2,6 +2,7 @@
 """The lines that tell most, and the goals that docs/performance.md explains."""
 
 from collections.abc import Callable, Iterable, Mapping
+import math
 from typing import Any, NamedTuple
 
 # The first ones tell most: time may run out.
@@ -40,8 +41,7 @@ class Line(NamedTuple):
   @property
   def x_bytes(self) -> int:
     _, size, dtype, _ = self.name.split("/")
-    rows, columns = map(int, size.split("x"))
-    return rows * columns * _ITEM_BYTES[dtype]
+    return math.prod(map(int, size.split("x"))) * _ITEM_BYTES[dtype]
 
   def is_norm(self, direction: str, least_bytes: int = 0) -> bool:
     return (

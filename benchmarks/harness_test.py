@@ -3,7 +3,6 @@
 
 import dataclasses
 import importlib
-from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -12,9 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 
 import accuracy
+import benchmark
 import entry
 import measurement
-import pallas_peers
+from operands import array
+from operands import indices
+from operands import weight
+import timing
 import variants
 
 
@@ -22,51 +25,96 @@ def _plain(x, scale):
   return jnp.tanh(x) * scale
 
 
-_ENTRY = entry.Entry(
+_ROWS = entry.Entry(
     function=_plain,
-    operands=lambda rows, cols: ((rows, cols), (cols,)),
-    forward=2,
-    backward=3,
+    operands=lambda rows, cols: (array(rows, cols), weight(cols)),
+    sizes=("8x4",),
+    streams={"forward": 2, "backward": 3},
     peers={"jax.numpy": _plain},
+    libraries={"numpy": lambda np, x, scale: np.tanh(x) * scale},
 )
 
 
-def _measure(function=_plain, **peers):
-  changed = dataclasses.replace(
-      _ENTRY, function=function, peers=_ENTRY.peers | peers
-  )
+def _largest(x, places, *, count):
+  values, found = jax.lax.top_k(x[places], count)
+  return values, found
+
+
+# Of integers too, with an attribute; no operand is a matrix.
+_LARGEST = entry.Entry(
+    function=_largest,
+    operands=lambda n, m, count: (array(n), indices(n, m)),
+    sizes=("9x7x3",),
+    streams={"forward": 1, "backward": 1},
+    peers={"jax.numpy": _largest},
+    attributes=lambda n, m, count: {"count": count},
+)
+
+
+def _measure(known=_ROWS, direction="both", way="call", **changes):
   return measurement.measure(
-      changed,
-      (8, 4),
+      dataclasses.replace(known, **changes),
+      known.sizes[0],
       "float32",
-      "both",
-      peers=changed.peers,
-      repeats=1,
-      on_device=False,
+      direction,
+      way,
+      rounds=1,
+      calls=3,
   )
 
 
 class HarnessTest(parameterized.TestCase):
 
+  @parameterized.parameters(*measurement.TIMINGS)
+  def test_ways(self, way):
+    line = _measure(_ROWS, "forward", way)
+    numpys = {"numpy"} if way in ("call", "program") else set()
+    self.assertGreater(line.seconds, 0)
+    self.assertEqual(set(line.peers), {"jax.numpy"} | numpys)
+    names = {"ours", "jax.numpy", "copy"} | numpys
+    self.assertEqual(set(line.quartiles), names)
+    self.assertEqual(line.ulps["ours"], line.ulps["jax.numpy"])
+    self.assertEqual(line.dropped, {})
+
+  @parameterized.parameters("call", "program")
+  def test_integers_and_attributes(self, way):
+    line = _measure(_LARGEST, "both", way)
+    self.assertEqual(list(line.peers), ["jax.numpy"])
+    self.assertLess(line.ulps["ours"], 1)  # Of the gradient: a sum.
+
+  def test_backward(self):
+    line = _measure(_LARGEST, "backward")
+    self.assertEqual(set(line.peers), {"jax.numpy", "jax.numpy, kept"})
+
   @parameterized.product(direction=("forward", "both"), sets=(1, 3))
   def test_no_call_is_left_out(self, direction, sets):
     calls = 7
-    variant = variants.of_peer(
-        _plain, direction, _ENTRY.make_sets((8, 4), "float32", sets)
-    )
-    text = variant.program(calls).run.func.as_text()
+    made = _ROWS.make_sets("8x4", "float32", sets)
+    run = lambda _, arrays: variants.run_pass(_plain, direction, *arrays)
+    graph = variants._graph(run, [((), arrays) for arrays in made], calls)
+    text = graph.func.as_text()
     self.assertEqual(text.count(" tanh("), calls, text)
     # The gradients of the weights.
     sums = 0 if direction == "forward" else calls
     self.assertEqual(text.count(" reduce("), sums, text)
 
+  def test_nothing_leaves_a_loop(self):
+    made = _ROWS.make_sets("8x4", "float32", 1)
+    run = lambda _, arrays: variants.run_pass(_plain, "forward", *arrays)
+    loop = variants._loop(run, ((), made[0]), 7)
+    body, entry_computation = loop.func.as_text().split("\nENTRY")
+    self.assertIn(" tanh(", body)
+    self.assertNotIn(" tanh(", entry_computation)
+    self.assertRegex(body, r"custom-call\(.*benchmarks_barrier")
+
   def test_bad_peers_are_dropped(self):
     def fails(x, scale):
       raise RuntimeError("RESOURCE_EXHAUSTED\nmore")
 
-    line = _measure(wrong=lambda x, scale: 1.01 * _plain(x, scale), oom=fails)
+    wrong = lambda x, scale: 1.01 * _plain(x, scale)
+    line = _measure(peers=_ROWS.peers | {"wrong": wrong, "oom": fails})
     self.assertEqual(list(line.peers), ["jax.numpy"])
-    self.assertRegex(str(line), r"; jax.numpy \d+\.\d\d, wrong dropped ")
+    self.assertRegex(str(line), r"; jax.numpy \d+\.\d\d \(\d\.\d\), wrong drop")
     self.assertEqual(
         line.dropped,
         {
@@ -77,53 +125,54 @@ class HarnessTest(parameterized.TestCase):
 
   def test_an_inaccurate_op_fails(self):
     with self.assertRaisesRegex(RuntimeError, "inaccurate"):
-      _measure(lambda x, scale: _plain(x, scale) * jnp.nan)
+      _measure(function=lambda x, scale: _plain(x, scale) * jnp.nan)
 
-  @parameterized.parameters("forward", "both")
-  def test_errors_are_those_of_all_rows(self, direction):
-    """Rows are compared in chunks, and gradients of weights are sums of them."""
-    ((operands, cotangents),) = _ENTRY.make_sets((7, 4), "float32", 1)
-    arrays = operands, cotangents
-    results = variants.run_pass(_plain, direction, *arrays)
-    last_row = results[0].at[6].multiply(1.5)
-    changed = (last_row, *(1.25 * x for x in results[1:]))
-    with mock.patch.object(accuracy, "_CHUNK", 9):  # 2 rows at a time.
-      errors, wrong = (
-          accuracy.relative_errors(_plain, direction, arrays, x)
-          for x in (results, changed)
-      )
-    self.assertLess(max(errors), 1e-6)
-    norm = jnp.linalg.norm
-    self.assertAlmostEqual(
-        wrong[0], float(0.5 * norm(results[0][6]) / norm(results[0])), places=5
+  def test_errors(self):
+    """In ulps of an element, or of the root mean square of all."""
+    want = np.array([3.0, 4.0, 0.0, 0.0])  # Their root mean square is 2.5.
+    ulp = np.spacing(np.float32(2.5))
+    got = want.astype(np.float32) + np.float32([0, 0, 0, 8 * ulp])
+    error = accuracy.error([got], [want])
+    self.assertAlmostEqual(error.ulps, 8)
+    self.assertAlmostEqual(error.relative, 8 * ulp / 5)
+    got[1] += 6 * np.spacing(np.float32(4))
+    self.assertAlmostEqual(accuracy.error([got], [want]).ulps, 8)
+    got[1] = np.nan
+    self.assertTrue(np.isnan(accuracy.error([want, got], [want, want]).ulps))
+    error = accuracy.error([np.int32([1, 5])], [np.int32([1, 2])])
+    self.assertEqual(error.ulps, 3)
+
+  def test_rounds(self):
+    """Medians and quartiles; ratios are within a round."""
+    one, other = ([timing.Sample(n * i) for i in range(1, 6)] for n in (1, 2))
+    samplers = {"one": iter(one).__next__, "other": iter(other).__next__}
+    timings = timing.interleave(samplers, 5)
+    self.assertEqual(timings["one"].seconds, (2, 3, 4))
+    self.assertEqual(timings["other"].ratio, 2)
+
+  def test_lines(self):
+    patterns = ["softmax/8x4/b*/both", "rms_norm/3x5/float64"]
+    self.assertEqual(
+        list(map("/".join, benchmark.lines(patterns, gpu=False))),
+        [
+            "softmax/8x4/bfloat16/both/call",
+            "rms_norm/3x5/float64/forward/call",
+            "rms_norm/3x5/float64/backward/call",
+            "rms_norm/3x5/float64/both/call",
+        ],
     )
-    np.testing.assert_allclose(wrong[1:], 0.25, rtol=1e-5)
+    every = list(map("/".join, benchmark.lines(["*"], gpu=True)))
+    self.assertIn("softmax/65536x8192/float16/both/device", every)
+    self.assertNotIn("softmax/8x4/float16/both/call", every)
 
   def test_entries_are_of_modules(self):
     """torch.compile drops out else."""
     found = entry.load("rms_norm")
-    module = importlib.import_module(found.torch["torch"].__module__)
+    module = importlib.import_module(found.libraries["torch"].__module__)
     self.assertIs(module.ENTRY, found)
 
-  @parameterized.parameters(
-      ("rms_norm", 1e-6), ("layer_norm", 1e-6), ("softmax", None)
-  )
-  def test_kernels_of_pallas(self, op, eps):
-    found = pallas_peers.peers(op, eps, interpret=True)
-    entry_peers = entry.load(op).peers
-    ((operands, _),) = entry.load(op).make_sets((3, 200), "float32", 1)
-    for peer in found.values():
-      np.testing.assert_allclose(
-          peer(*operands),
-          entry_peers["jax.numpy"](*operands),
-          rtol=1e-4,
-          atol=1e-5,
-      )
-    # Without a GPU they are no peers.
-    self.assertNotIn("pallas", entry_peers)
-
   def test_weights_are_the_same_in_all_sets(self):
-    one, other = _ENTRY.make_sets((8, 4), "float32", 2)
+    one, other = _ROWS.make_sets("8x4", "float32", 2)
     self.assertIs(one[0][1], other[0][1])
     self.assertFalse((one[0][0] == other[0][0]).any())
     self.assertEqual(jax.tree.map(jnp.shape, one), (((8, 4), (4,)), ((8, 4),)))

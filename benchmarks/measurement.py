@@ -4,12 +4,17 @@
 import functools
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 
 import accuracy
-import device_timing
-import interleaving
+import libraries
+import programs
+import streams
+import timing
 import variants
+
+TIMINGS = ("call", "program", "in_place", "device")
 
 
 class Line(NamedTuple):
@@ -18,8 +23,11 @@ class Line(NamedTuple):
   Attributes:
     seconds: of a call.
     bandwidth: bytes per second, of those that must be moved.
-    share: of a copy's bandwidth in the same rounds.
+    share: of the bandwidth of `stream` in the same rounds.
+    stream: "copy", or "add" of two arrays where more is moved.
     peers: how many times as long each peer took.
+    quartiles: of the seconds of each: first, median and third.
+    ulps: the largest error of each.
     dropped: why others have no time.
     host_bound: whether the host was never ahead of the device, and its time is
       what was measured.
@@ -28,17 +36,26 @@ class Line(NamedTuple):
   seconds: float
   bandwidth: float
   share: float
+  stream: str
   peers: dict[str, float]
+  quartiles: dict[str, tuple[float, float, float]]
+  ulps: dict[str, float]
   dropped: dict[str, str]
   host_bound: bool
 
   def __str__(self):
-    notes = [f"{name} {ratio:.2f}" for name, ratio in self.peers.items()]
+    first, median, third = self.quartiles["ours"]
+    spread = (third - first) / median / 2
+    notes = [
+        f"{name} {ratio:.2f} ({self.ulps[name]:.1f})"
+        for name, ratio in self.peers.items()
+    ]
     notes += [f"{name} dropped ({why})" for name, why in self.dropped.items()]
     notes += ["host-bound"] * self.host_bound
     return (
-        f"{self.seconds * 1e6:>10.2f} us{self.bandwidth / 1e9:>8.1f} GB/s"
-        f"{self.share:>6.0%} of copy; {', '.join(notes)}"
+        f"{median * 1e6:>10.2f} us +-{spread:<4.0%}"
+        f"{self.bandwidth / 1e9:>7.1f} GB/s{self.share:>6.0%} of {self.stream}"
+        f" ({self.ulps['ours']:.1f} ulps); {', '.join(notes)}"
     )
 
 
@@ -48,87 +65,113 @@ def first_line(error: BaseException) -> str:
   return text.splitlines()[0]
 
 
-def _check(errors, tolerance):
-  """Raises RuntimeError if a result is inaccurate."""
-  for error in errors:
-    if not error <= tolerance:  # Nor NaN.
-      raise RuntimeError(f"inaccurate, relative error {error:.1e}")
-
-
-def _makers(entry, peers):
+def _makers(entry, direction):
   """Returns what makes the variants of an op and its peers, by name."""
-  makers = {"ours": functools.partial(variants.of_op, entry.function)}
-  for name, function in entry.peers.items():
-    makers[name] = functools.partial(variants.of_peer, function)
-  others = [name for name in peers if name not in makers]
-  if others:
-    import torch_peers
+  functions = {"ours": entry.function} | dict(entry.peers)
+  makers = {
+      name: functools.partial(variants.of_function, function, direction)
+      for name, function in functions.items()
+  }
+  if direction == "backward":
+    makers["ours"] = functools.partial(variants.of_vjp, entry.function)
+    for name, function in entry.peers.items():
+      if name.startswith("jax.numpy"):
+        makers[name + ", kept"] = functools.partial(variants.of_vjp, function)
+  for name, maker in libraries.makers(entry.libraries).items():
+    makers[name] = functools.partial(maker, direction)
+  return makers
 
-    for name in others:
-      if torch_peers.has(name, entry.torch):
-        makers[name] = functools.partial(torch_peers.make, name, entry.torch)
-  return {name: makers[name] for name in makers if name in ("ours", *peers)}
+
+def _samplers(entry, direction, way, sets, calls, peers):
+  """Returns the samplers and the errors of variants, and why others have none."""
+  definition, *_ = entry.peers.values()
+  wanted = accuracy.wanted(definition, direction, *sets[0])
+  shapes = [x.shape for x in jax.tree.leaves(sets[0])]
+  dtype = max((x.dtype for x in sets[0][0]), key=lambda x: x.itemsize)
+  samplers, ulps, dropped = {}, {}, {}
+  for name, make in _makers(entry, direction).items():
+    if name != "ours" and peers is not None and name not in peers:
+      continue
+    try:
+      variant = make(sets)
+      if variant is None or way not in variant.samplers:
+        continue
+      error = accuracy.error(variant.call(), wanted)
+      if not error.relative <= accuracy.tolerance(shapes, dtype):  # Nor NaN.
+        raise RuntimeError(f"inaccurate, relative error {error.relative:.1e}")
+      samplers[name] = variant.samplers[way](calls)
+      ulps[name] = error.ulps
+    except Exception as error:  # Each library has its own.
+      if name == "ours":
+        raise
+      dropped[name] = first_line(error)
+  return samplers, ulps, dropped
+
+
+def _stream_samplers(name, way, sets, calls):
+  """Returns those of copies, or of sums of two arrays; the fastest counts."""
+  functions = {"copy": [jnp.negative], "add": [jnp.add]}[name]
+  if way == "call":
+    functions += {"copy": [jnp.copy, streams.copy], "add": [streams.add]}[name]
+  if way == "program":
+    functions += {"copy": [streams.copy], "add": [streams.add]}[name]
+  largest = [max(operands, key=lambda x: x.nbytes) for operands, _ in sets]
+  operands = [(x, -x) if name == "add" else (x,) for x in largest]
+  return {
+      f"{name} {i}": variants.of_function(
+          function, "forward", [(xs, ()) for xs in operands]
+      ).samplers[way](calls)
+      for i, function in enumerate(functions)
+  }
 
 
 def measure(
-    entry, shape, dtype, direction, *, peers, repeats, on_device, calls=None
+    entry, size, dtype, direction, way, *, peers=None, rounds, calls=None
 ) -> Line:
   """Measures a pass of an op beside its peers.
 
   Args:
     entry: an `Entry`.
-    shape: rows and columns.
-    dtype: of all operands.
-    direction: one of `variants.DIRECTIONS`.
-    peers: names. One that fails, is inaccurate or lacks memory is dropped.
-    repeats: rounds.
-    on_device: whether to time programs of many calls.
-    calls: of such a program; by default as many as take long enough.
+    size: such as "128x512".
+    dtype: of operands.
+    direction: one of `entry.passes`.
+    way: one of `TIMINGS`.
+    peers: names; by default all. One that fails, is inaccurate or lacks memory
+      is dropped.
+    rounds: how often each is timed.
+    calls: of a program; by default as many as take long enough.
 
   Raises:
     RuntimeError: the op itself is inaccurate or cannot run.
   """
-  x_bytes = shape[0] * shape[1] * jnp.dtype(dtype).itemsize
-  moved = entry.moved(x_bytes, direction)
-  calls = calls or device_timing.calls_per_program(moved)
-  count = min(device_timing.rotation(moved), calls) if on_device else 1
-  sets = entry.make_sets(shape, dtype, count)
-  definition, *_ = entry.peers.values()
-
-  def timed(variant):
-    if not on_device:
-      return variant.call
-    program = variant.program(calls)
-    program.wait(program.run())
-    return program
-
-  functions, dropped = {}, {}
-  for name, make in _makers(entry, peers).items():
-    try:
-      variant = make(direction, sets)
-      errors = accuracy.relative_errors(
-          definition, direction, sets[0], variant.call()
-      )
-      _check(errors, accuracy.tolerance(shape, dtype))
-      functions[name] = timed(variant)
-    except Exception as error:  # Each library has its own.
-      if name == "ours":
-        raise
-      dropped[name] = first_line(error)
-  # XLA would leave out copies that follow each other; this moves as much.
-  copy = jnp.negative if on_device else jnp.copy
-  sources = [(operands[:1], ()) for operands, _ in sets]
-  functions["copy"] = timed(variants.of_peer(copy, "forward", sources))
-
-  timing = device_timing if on_device else interleaving
-  timings = timing.interleave(functions, repeats)
-  host_bound = on_device and max(t.on_host for t in timings.values()) > 0.9
-  ours, copied = timings.pop("ours"), timings.pop("copy")
+  entry = entry.at(size)
+  stream_bytes, count = entry.stream_bytes(size, dtype), entry.streams_of(
+      direction
+  )
+  moved = count * stream_bytes
+  calls = calls or programs.calls(way, moved)
+  sets = entry.make_sets(size, dtype, min(programs.sets(way, moved), calls))
+  samplers, ulps, dropped = _samplers(entry, direction, way, sets, calls, peers)
+  # For a GPU, of a copy alone: a negation, since XLA would leave out copies.
+  stream = "copy" if count <= 2 or way == "device" else "add"
+  samplers |= _stream_samplers(stream, way, sets, calls)
+  timings = timing.interleave(samplers, rounds)
+  host_bound = max(t.on_host for t in timings.values()) > 0.9
+  streamed = min(
+      (timings.pop(name) for name in samplers if name not in ulps),
+      key=lambda t: t.ratio,
+  )
+  ours = timings["ours"]
   return Line(
-      seconds=ours.seconds,
-      bandwidth=moved / ours.seconds,
-      share=moved / (2 * x_bytes) * copied.ratio,
-      peers={name: t.ratio for name, t in timings.items()},
+      seconds=ours.seconds[1],
+      bandwidth=moved / ours.seconds[1],
+      share=count / {"copy": 2, "add": 3}[stream] * streamed.ratio,
+      stream=stream,
+      peers={n: t.ratio for n, t in timings.items() if n != "ours"},
+      quartiles={
+          name: t.seconds for name, t in (timings | {stream: streamed}).items()
+      },
+      ulps=ulps,
       dropped=dropped,
-      host_bound=host_bound,
+      host_bound=way == "device" and host_bound,
   )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kit costs beyond a bare jax.ffi.ffi_call to the same target.
 
-bazel run //benchmarks:overhead_benchmark -- --repeats=101
+bazel run //benchmarks:overhead_benchmark -- --rounds=101
 """
 
 import argparse
@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import interleaving
 from jax_ffi_ops import rms_norm
+import timing
 
 _TARGET = "xla_ffi_ops_rms_norm_fwd"
 _CALLS = 100
@@ -36,18 +36,23 @@ def _lower_many(norm, x, scale):
   return jax.jit(many).lower(x, scale)
 
 
-def _report(what, timings):
+def _time(what, functions, rounds):
+  samplers = {
+      name: timing.waited(function, jax.block_until_ready)
+      for name, function in functions.items()
+  }
+  timings = timing.interleave(samplers, rounds)
   kit, plain = timings["kit"], timings["ffi_call"]
   print(
-      f"{what:<32} kit {kit.seconds * 1e6:>9.1f} us, ffi_call"
-      f" {plain.seconds * 1e6:>9.1f} us, ratio {kit.ratio:.2f}"
+      f"{what:<32} kit {kit.seconds[1] * 1e6:>9.1f} us, ffi_call"
+      f" {plain.seconds[1] * 1e6:>9.1f} us, ratio {kit.ratio:.2f}"
   )
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__)
-  parser.add_argument("--repeats", type=int, default=101)
-  repeats = parser.parse_args().repeats
+  parser.add_argument("--rounds", type=int, default=101)
+  rounds = parser.parse_args().rounds
   x, scale = jnp.ones((8, 4)), jnp.ones(4)
   norms = {"ffi_call": bare, "kit": rms_norm}
 
@@ -55,18 +60,14 @@ def main():
   calls = {
       name: lambda norm=norm: norm(x, scale) for name, norm in compiled.items()
   }
-  _report(
-      "dispatch of a compiled call", interleaving.interleave(calls, repeats)
-  )
+  _time("dispatch of a compiled call", calls, rounds)
 
   def lowering(norm):
     return lambda: _lower_many(norm, x, scale) and ()
 
   lowerings = {name: lowering(norm) for name, norm in norms.items()}
-  _report(
-      f"tracing and lowering {_CALLS} calls",
-      interleaving.interleave(lowerings, max(1, repeats // 5)),
-  )
+  what = f"tracing and lowering {_CALLS} calls"
+  _time(what, lowerings, max(1, rounds // 5))
 
 
 if __name__ == "__main__":

@@ -1,49 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Peers that work on tensors: PyTorch's own functions, and those of others."""
 
-from collections.abc import Callable, Mapping
 import functools
-import importlib
-import importlib.util
 
 import jax
 import torch
 import torch._dynamo
 
-import device_timing
+import timing
 from variants import Variant
 
-_COMPILED = "torch.compile"
-# The modules that entries' functions are given. Liger's kernels are written in
-# Triton, QuACK's in CuTe.
-_MODULES = {
-    "torch": "torch.nn.functional",
-    _COMPILED: "torch.nn.functional",
-    "liger": "liger_kernel.transformers.functional",
-    "quack": "quack",
-}
 
-
-def names() -> list[str]:
-  """Returns the peers whose libraries are installed."""
-  return [
-      name
-      for name, module in _MODULES.items()
-      if importlib.util.find_spec(module.partition(".")[0])
-  ]
-
-
-def has(name: str, functions: Mapping[str, Callable]) -> bool:
-  """Returns whether an entry has a function for a peer."""
-  return name.removesuffix(".compile") in functions
-
-
-def make(name, functions, direction, sets) -> Variant:
+def make(name, function, direction, sets) -> Variant:
   """Returns the variant, on the memory of the same arrays."""
-  module = importlib.import_module(_MODULES[name])
-  function = functions[name.removesuffix(".compile")]
-  function = functools.partial(function, module)
-  if name == _COMPILED:
+  if name == "torch.compile":
     torch._dynamo.reset()  # Else it would stop compiling after some shapes.
     function = torch.compile(function, dynamic=False)
   # Gradients are computed on the stream of the forward pass: it is captured.
@@ -54,11 +24,26 @@ def make(name, functions, direction, sets) -> Variant:
   def call():
     with torch.cuda.stream(stream):
       results = calls[0]()
-    if stream:
-      stream.synchronize()
-    return [jax.dlpack.from_dlpack(x.detach()) for x in results]
+    return results
 
-  return Variant(call, lambda count: _program(calls, count, stream))
+  def wait(_=None):
+    if stream:
+      torch.cuda.synchronize()
+
+  def results():
+    found = call()
+    wait()
+    return [jax.dlpack.from_dlpack(x.detach()) for x in found]
+
+  def programs(count):
+    return timing.pipelined(_program(calls, count, stream), wait, count)
+
+  samplers = {
+      "call": lambda _: timing.waited(call, wait),
+      "program": programs,
+      "device": programs,
+  }
+  return Variant(results, samplers)
 
 
 def _bind(function, direction, operands, cotangents):
@@ -69,28 +54,30 @@ def _bind(function, direction, operands, cotangents):
   )
   if direction == "forward":
     return lambda: _tuple(function(*operands))
-  for operand in operands:
-    operand.requires_grad_()
+  inputs = [x for x in operands if x.is_floating_point()]
+  for x in inputs:
+    x.requires_grad_()
+  floats = lambda results: [x for x in results if x.is_floating_point()]
   vjp = functools.partial(
-      torch.autograd.grad, inputs=operands, grad_outputs=cotangents
+      torch.autograd.grad, inputs=inputs, grad_outputs=cotangents
   )
   if direction == "backward":
-    results = _tuple(function(*operands))
+    results = floats(_tuple(function(*operands)))
     return lambda: vjp(results, retain_graph=True)
 
   def both():
     results = _tuple(function(*operands))
-    return *results, *vjp(results)
+    return *results, *vjp(floats(results))
 
   return both
 
 
 def _tuple(results):
-  return results if isinstance(results, tuple) else (results,)
+  return tuple(results) if isinstance(results, (tuple, list)) else (results,)
 
 
 def _program(calls, count, stream):
-  """Returns a program that replays a CUDA graph, or calls where is no GPU."""
+  """Returns a program: the replay of a CUDA graph, or calls where is no GPU."""
   kept = [None] * len(calls)
 
   def run():
@@ -99,7 +86,7 @@ def _program(calls, count, stream):
       kept[i % len(calls)] = calls[i % len(calls)]()
 
   if stream is None:
-    return device_timing.Program(run, lambda _: None, count)
+    return run
   with torch.cuda.stream(stream):
     for call in calls[:1] * 3:  # Compiles, and makes handles.
       call()
@@ -108,6 +95,4 @@ def _program(calls, count, stream):
   # XLA's threads may call the driver meanwhile.
   with torch.cuda.graph(graph, stream=stream, capture_error_mode="relaxed"):
     run()
-  return device_timing.Program(
-      graph.replay, lambda _: torch.cuda.synchronize(), count
-  )
+  return graph.replay

@@ -8,6 +8,9 @@ import jax.numpy as jnp
 
 from entry import Entry
 from jax_ffi_ops import add_rms_norm
+from operands import array
+from operands import weight
+import row_sizes
 
 _EPS = 1e-6
 
@@ -24,13 +27,27 @@ def _torch(nn, x, residual, scale):
   return nn.rms_norm(sums, x.shape[-1:], scale, _EPS), sums
 
 
+def _numpy(np, x, residual, scale):
+  sums = x + residual
+  squares = np.einsum("ij,ij->i", sums, sums)[:, None]
+  return sums / np.sqrt(squares / x.shape[-1] + _EPS) * scale, sums
+
+
 ENTRY = Entry(
     function=functools.partial(add_rms_norm, eps=_EPS),
-    operands=lambda rows, cols: ((rows, cols), (rows, cols), (cols,)),
-    forward=4,  # x, residual, y, sum
-    backward=5,  # sum, dy, dsum, dx, dresidual
+    operands=lambda rows, cols: (
+        array(rows, cols),
+        array(rows, cols),
+        weight(cols),
+    ),
+    sizes=row_sizes.SIZES,
+    gpu_sizes=row_sizes.GPU_SIZES,
+    streams={
+        "forward": 4,  # x, residual, y, sum
+        "backward": 5,  # sum, dy, dsum, dx, dresidual
+    },
     peers={"jax.numpy": _plain},
-    torch={
+    libraries={
         "torch": _torch,
         "liger": lambda liger, x, residual, scale: (
             liger.liger_fused_add_rms_norm(
@@ -40,5 +57,6 @@ ENTRY = Entry(
         "quack": lambda quack, x, residual, scale: quack.rmsnorm(
             x, scale, residual=residual, eps=_EPS, prenorm=True
         ),
+        "numpy": _numpy,
     },
 )

@@ -8,7 +8,10 @@ import jax.numpy as jnp
 
 from entry import Entry
 from jax_ffi_ops import layer_norm
+from operands import array
+from operands import weight
 import pallas_peers
+import row_sizes
 
 _EPS = 1e-6
 
@@ -22,7 +25,7 @@ def _plain(x, scale, bias):
 
 
 def _one_pass(x, scale, bias):
-  """As fast as XLA can: both sums at once, which cancels where means are large."""
+  """Both sums at once, which cancels where means are large."""
   wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
   mean = jnp.mean(wide, -1, keepdims=True)
   variance = jnp.mean(wide * wide, -1, keepdims=True) - mean * mean
@@ -30,19 +33,41 @@ def _one_pass(x, scale, bias):
   return ((wide - mean) * rstd * scale + bias).astype(x.dtype)
 
 
+def _standardize(x, scale, bias):
+  wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
+  y = jax.nn.standardize(wide, epsilon=_EPS)
+  return (y * scale + bias).astype(x.dtype)
+
+
+def _numpy(np, x, scale, bias):
+  centered = x - x.mean(-1, keepdims=True)
+  squares = np.einsum("ij,ij->i", centered, centered)[:, None]
+  return centered / np.sqrt(squares / x.shape[-1] + _EPS) * scale + bias
+
+
 ENTRY = Entry(
     function=functools.partial(layer_norm, eps=_EPS),
-    operands=lambda rows, cols: ((rows, cols), (cols,), (cols,)),
-    forward=2,  # x, y
-    backward=3,  # x, dy, dx
-    peers={"jax.numpy": _plain, "one pass": _one_pass}
+    operands=lambda rows, cols: (array(rows, cols), weight(cols), weight(cols)),
+    sizes=row_sizes.SIZES,
+    gpu_sizes=row_sizes.GPU_SIZES,
+    streams={
+        "forward": 2,  # x, y
+        "backward": 3,  # x, dy, dx
+    },
+    peers={
+        "jax.numpy": _plain,
+        "jax.numpy, one pass": _one_pass,
+        "jax.numpy, standardize": _standardize,
+    }
     | pallas_peers.peers("layer_norm", _EPS),
-    torch={
+    libraries={
         "torch": lambda nn, x, scale, bias: nn.layer_norm(
             x, x.shape[-1:], scale, bias, _EPS
         ),
         "liger": lambda liger, x, scale, bias: liger.liger_layer_norm(
             x, scale, bias, _EPS
         ),
+        "numpy": _numpy,
+        "onednn": lambda dnn, *arrays: dnn.norm(*arrays, eps=_EPS),
     },
 )

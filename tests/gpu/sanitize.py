@@ -53,7 +53,8 @@ def call_kernels(op: str, dtypes: Sequence[str]) -> None:
       continue
     # On the CPU this shows only that it runs.
     for shape in _SHAPES if jax.default_backend() == "gpu" else _SHAPES[:1]:
-      ((operands, cotangents),) = found.make_sets(shape, dtype, 1)
+      size = "x".join(map(str, shape))
+      ((operands, cotangents),) = found.make_sets(size, dtype, 1)
       if weight_dtype is None:
         operands = [x for x in operands if x.shape == shape]
       operands = tuple(

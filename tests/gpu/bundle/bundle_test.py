@@ -49,6 +49,7 @@ import os
 import jax
 import jax.numpy as jnp
 from entry import Entry
+from operands import array
 
 def plain(x):
   return jnp.tanh(x)
@@ -65,9 +66,9 @@ def crash(x):
 
 ENTRY = Entry(
     function=plain,
-    operands=lambda rows, cols: ((rows, cols),),
-    forward=2,
-    backward=3,
+    operands=lambda rows, cols: (array(rows, cols),),
+    sizes=["8x4"],
+    streams={"forward": 2, "backward": 3},
     peers={"plain": plain, "wrong": wrong, "large": large},
 )
 """,
@@ -205,13 +206,13 @@ class BundleTest(absltest.TestCase):
       line = "/8x4/float32/" + direction
       self.assertRegex(
           told["peers" + line][1],
-          "of copy; plain .*, wrong dropped .*inaccurate.*, large dropped .*RESO",
+          r"ulps\); plain .*, wrong dropped .*inaccurate.*, large dropped .*RESO",
       )
       self.assertRegex(
           told["wrong" + line][1], "^inaccurate, .*at first: inaccurate, "
       )
       self.assertRegex(
-          told["crash" + line][1], "of copy; .*at first: ended by SIGABRT"
+          told["crash" + line][1], r"ulps\); .*at first: ended by SIGABRT"
       )
     self.assertRegex(
         output, "(?m)^FAIL  tests +1 of 3 passed, 2 failed: 1 tests"
@@ -252,15 +253,15 @@ class BundleTest(absltest.TestCase):
     )
 
   def test_benchmarks(self):
-    status, output = self.start("bench", "overhead", "--repeats=1")
+    status, output = self.start("bench", "overhead", "--rounds=1")
     self.assertEqual(status, 0, output)
     self.assertIn("ffi_call", output)
     status, output = self.start(
-        *("bench", "--op=rms_norm", "--shapes=4x8,2x8", "--rows=4"),
-        *("--dtype=float32", "--peers=none", "--repeats=1", "--shard=3/3"),
+        *("bench", "--lines=rms_norm/4x8/float32,rms_norm/2x8/float32"),
+        *("--peers=none", "--rounds=1", "--shard=3/6"),
     )
     self.assertEqual(status, 0, output)
-    self.assertRegex(output, r"(?m)^rms_norm +4x8 float32 +both .* of copy; *$")
+    self.assertRegex(output, r"(?m)^rms_norm +4x8 float32 +both .* ulps\); *$")
     self.assertNotIn("2x8", output)
     self.assertNotIn("forward", output)
 

@@ -10,11 +10,11 @@ import shutil
 import subprocess
 import sys
 
-import phases
 import plan
 import table
 
 import goals
+import phases
 
 _LOGS = pathlib.Path("logs")
 _CALL_AGAIN = 2

@@ -7,11 +7,10 @@ import pathlib
 import re
 import sys
 
+import goals
 from jobs import Job
 from jobs import Result
 from phases import Phase
-
-import goals
 
 _PASSED = re.compile(r"^\[       OK \]", re.M)
 _SKIPPED = re.compile(r"^\[  SKIPPED \] .* - (.*)$", re.M)

@@ -10,14 +10,14 @@ import sys
 import textwrap
 
 from absl.testing import absltest
-from jobs import Job
-import phases
-from phases import Phase
-from phases import Results
 import plan
 import table
 
 import goals
+from jobs import Job
+import phases
+from phases import Phase
+from phases import Results
 
 _TEST = "[       OK ] Test.test_it\n"
 
@@ -40,7 +40,7 @@ _LINES = """
     if "hang" in part: time.sleep(1000)
     if "silent" in part: sys.exit()
     status = "failed" if "leave" in part else "passed"
-    with open(os.environ["RUN_PY_REPORT"], "a") as file:
+    with open(os.environ["JOB_REPORT"], "a") as file:
       print(json.dumps({"status": status, "note": str(os.getpid())}), file=file)
     if "leave" in part: sys.exit()
 """

@@ -11,8 +11,8 @@
   python3 run.py compare ../b ../c  times the headlines of several bundles
   python3 run.py sanitize           compute-sanitizer, its four tools
   python3 run.py sanitize --op=rms_norm memcheck
-  python3 run.py bench              all ops, shapes, dtypes and passes
-  python3 run.py bench --op=rms_norm --rows=8192 --dtype=bfloat16 --peers=none
+  python3 run.py bench              all ops, sizes, dtypes and passes
+  python3 run.py bench --lines='rms_norm/8192x*/bfloat16' --peers=none
   python3 run.py bench --shard=2/6  every sixth of the lines
   python3 run.py bench overhead     another program of benchmarks/
   python3 run.py list               the tests and the programs

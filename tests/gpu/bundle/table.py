@@ -4,12 +4,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from jobs import Result
-from phases import Phase
-from phases import Results
 import plan
 
 import goals
+from jobs import Result
+from phases import Phase
+from phases import Results
 
 
 class Row(NamedTuple):

@@ -25,7 +25,7 @@ class Job:
   """A process that makes the results of one or several parts, in order.
 
   It may write results itself, each as a line of JSON, into the file that the
-  environment variable RUN_PY_REPORT names. If it ends early, the first part
+  environment variable JOB_REPORT names. If it ends early, the first part
   without a result is judged by that end, unless the exit status is 0 and there
   was some result. The parts that are left then get a new process.
 
@@ -72,7 +72,7 @@ class _Process:
           job.command(job.parts),
           env=os.environ
           | job.env
-          | {"RUN_PY_REPORT": str(self._report.resolve())},
+          | {"JOB_REPORT": str(self._report.resolve())},
           stdin=subprocess.DEVNULL,
           stdout=log,
           stderr=subprocess.STDOUT,

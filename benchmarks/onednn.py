@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Peers of oneDNN on the CPU, by its C interface: norms and softmax of rows.
+
+It takes the libdnnl.so.3 that the loader finds. That of PyPI is in the folder
+lib of an environment, and needs OCL_ICD_FILENAMES=.../lib/libintelocl.so too.
+"""
+
+from collections.abc import Callable, Mapping
+import ctypes
+import functools
+
+import numpy as np
+
+import timing
+from variants import Variant
+
+_TRAINING, _INFERENCE, _BACKWARD = 64, 96, 128
+_SCALE, _SHIFT, _RMS = 2, 4, 32  # Flags of a norm.
+_SOFTMAX = 0x30000
+_DTYPES = {"float16": 1, "bfloat16": 2, "float32": 3}
+# Of arguments.
+_X, _Y, _DX, _DY = 1, 17, 129, 145
+_STATISTICS = (49, 50)  # Mean and variance.
+_WEIGHTS, _WEIGHT_GRADIENTS = (51, 52), (255, 256)
+
+# From a pass and a cotangent to what to run, in order, and to the results.
+Passes = Callable[[str, np.ndarray | None], tuple[list[Callable], list]]
+
+
+class _Argument(ctypes.Structure):
+  _fields_ = [("index", ctypes.c_int), ("memory", ctypes.c_void_p)]
+
+
+@functools.cache
+def is_installed() -> bool:
+  try:
+    ctypes.CDLL("libdnnl.so.3")
+    _engine()
+  except (OSError, RuntimeError):
+    return False
+  return True
+
+
+def _call(name, *arguments):
+  if status := getattr(ctypes.CDLL("libdnnl.so.3"), name)(*arguments):
+    raise RuntimeError(f"{name} returned {status}")
+
+
+def _made(name, *arguments):
+  made = ctypes.c_void_p()
+  _call("dnnl_" + name, ctypes.byref(made), *arguments)
+  return made
+
+
+@functools.cache
+def _engine():
+  return _made("engine_create", 1, ctypes.c_size_t(0))  # 1: the CPU.
+
+
+@functools.cache
+def _stream():
+  return _made("stream_create", _engine(), 1)  # 1: in order.
+
+
+def _shape(array):
+  sizes = (ctypes.c_int64 * array.ndim)(*array.shape)
+  # One, two... axes with the last one innermost are the kinds 2, 3...
+  kind = _DTYPES[array.dtype.name], array.ndim + 1
+  return _made("memory_desc_create_with_tag", array.ndim, sizes, *kind)
+
+
+def _operation(name, *arguments):
+  """Returns the description of an operation, whose last argument is left out."""
+  return _made(f"{name}_primitive_desc_create", _engine(), *arguments, None)
+
+
+def _bind(operation, arrays: Mapping[int, np.ndarray]) -> Callable[[], None]:
+  """Returns a function that runs it; the arrays are those of its arguments."""
+  primitive = _made("primitive_create", operation)
+  arguments = (_Argument * len(arrays))()
+  for i, (index, array) in enumerate(arrays.items()):
+    data = ctypes.c_void_p(array.ctypes.data)
+    memory = _made("memory_create", _shape(array), _engine(), data)
+    arguments[i] = _Argument(index, memory)
+
+  def run():
+    where = primitive, _stream(), len(arrays), arguments
+    _call("dnnl_primitive_execute", *where)
+
+  run.arrays = arrays  # They live as long.
+  return run
+
+
+def norm(x, *weights, eps: float, rms: bool = False) -> Passes:
+  """layer_norm or rms_norm of rows, with scale and maybe bias."""
+  flags = _SCALE | _SHIFT * (len(weights) > 1) | _RMS * rms
+  options = ctypes.c_float(eps), flags
+
+  def passes(direction, dy):
+    y = np.empty_like(x)
+    statistics = [np.empty(len(x), np.float32) for _ in _STATISTICS[rms:]]
+    arrays = {_X: x, _Y: y} | dict(zip(_WEIGHTS, weights))
+    kept = dict(zip(_STATISTICS[rms:], statistics))
+    shapes = _shape(x), _shape(y), _shape(statistics[0])
+    weight = _DTYPES[weights[0].dtype.name]
+    kind = _INFERENCE if direction == "forward" else _TRAINING
+    name = "layer_normalization_{}_primitive_desc_create_v2"
+    forward = _made(
+        name.format("forward"), _engine(), kind, *shapes, weight, *options, None
+    )
+    if kind == _INFERENCE:
+      return [_bind(forward, arrays)], [y]
+    gradients = [np.empty_like(array) for array in (x, *weights)]
+    backward = _made(
+        name.format("backward"),
+        *(_engine(), _BACKWARD, _shape(x), _shape(dy), _shape(x), shapes[2]),
+        *(weight, weight, *options, forward, None),
+    )
+    pulled = {_X: x, _DX: gradients[0], _DY: dy} | kept
+    pulled |= dict(zip(_WEIGHTS[:1], weights))
+    pulled |= dict(zip(_WEIGHT_GRADIENTS, gradients[1:]))
+    return [_bind(forward, arrays | kept), _bind(backward, pulled)], [
+        y,
+        *gradients,
+    ]
+
+  return passes
+
+
+def softmax(x) -> Passes:
+  """softmax of rows."""
+
+  def passes(direction, dy):
+    y, dx = np.empty_like(x), np.empty_like(x)
+    kind = _INFERENCE if direction == "forward" else _TRAINING
+    forward = _operation(
+        "softmax_forward", kind, _SOFTMAX, _shape(x), _shape(y), 1
+    )
+    runs = [_bind(forward, {_X: x, _Y: y})]
+    if kind == _INFERENCE:
+      return runs, [y]
+    backward = _operation(
+        "softmax_backward",
+        *(_SOFTMAX, _shape(dx), _shape(dy), _shape(y), 1, forward),
+    )
+    return [*runs, _bind(backward, {_Y: y, _DY: dy, _DX: dx})], [y, dx]
+
+  return passes
+
+
+def make(name, function, direction, sets) -> Variant:
+  """Returns the variant; its results are always in the same memory."""
+  del name
+  operands, cotangents = ([np.asarray(x) for x in xs] for xs in sets[0])
+  runs, arrays = function(*operands)(direction, *cotangents)
+  for run in runs:
+    run()
+  if direction == "backward":
+    runs, arrays = runs[1:], arrays[1:]
+
+  def call():
+    for run in runs:
+      run()
+
+  def wait(_=None):
+    _call("dnnl_stream_wait", _stream())
+
+  def results():
+    call()
+    wait()
+    return arrays
+
+  def program(count):
+    def many():
+      for _ in range(count):
+        call()
+
+    return timing.pipelined(many, wait, count)
+
+  samplers = {"call": lambda _: timing.waited(call, wait), "program": program}
+  return Variant(results, samplers)

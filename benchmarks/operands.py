@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an op is called with: random arrays, described by an entry."""
+
+from collections.abc import Callable
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+
+class Operand(NamedTuple):
+  """One operand of an op.
+
+  Attributes:
+    shape: of the array.
+    draw: makes it, from a key of jax.random and the shape.
+    dtype: by default that of the line.
+    shared: whether it is the same array in all sets of operands, as weights of
+      a model are.
+  """
+
+  shape: tuple[int, ...]
+  draw: Callable[[jax.Array, tuple[int, ...]], jax.Array] = jax.random.normal
+  dtype: str | None = None
+  shared: bool = False
+
+  def abstract(self, dtype) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(self.shape, self.dtype or dtype)
+
+  def make(self, key, dtype) -> jax.Array:
+    made = _draw(self.draw, self.shape, self.dtype or dtype, key)
+    return jax.block_until_ready(made)  # No two temporaries at a time.
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _draw(draw, shape, dtype, key):
+  return draw(key, shape).astype(dtype)
+
+
+def array(*shape: int) -> Operand:
+  """Normal numbers."""
+  return Operand(shape)
+
+
+def weight(*shape: int) -> Operand:
+  """Numbers in [1, 2), the same in all sets."""
+  return Operand(shape, _draw_weight, shared=True)
+
+
+def _draw_weight(key, shape):
+  return 1 + jax.random.uniform(key, shape)
+
+
+def indices(below: int, *shape: int) -> Operand:
+  """Integers in [0, below)."""
+  draw = lambda key, shape: jax.random.randint(key, shape, 0, below)
+  return Operand(shape, draw, "int32")
+
+
+def make_sets(described, function, dtype, count) -> list[tuple[tuple, tuple]]:
+  """Returns so many pairs of operands and cotangents.
+
+  Args:
+    described: a sequence of `Operand`.
+    function: the op, of its operands. A cotangent is of a floating-point result.
+    dtype: of all that have none of their own.
+    count: of the pairs.
+  """
+  keys = map(jax.random.key, range(2**31))
+  results = jax.eval_shape(function, *(x.abstract(dtype) for x in described))
+  floats = [
+      Operand(x.shape, dtype=x.dtype)
+      for x in jax.tree.leaves(results)
+      if jnp.issubdtype(x.dtype, jnp.floating)
+  ]
+  sets = []
+  for _ in range(count):
+    operands = tuple(
+        sets[0][0][i] if x.shared and sets else x.make(next(keys), dtype)
+        for i, x in enumerate(described)
+    )
+    sets.append((operands, tuple(x.make(next(keys), dtype) for x in floats)))
+  return sets

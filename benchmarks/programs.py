@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many calls a program makes, and with how many sets of arrays."""
+
+import math
+
+# Three times the largest L2 of the GPUs that are meant (60 MB): what a call
+# reads was written so long ago that it is in the memory alone.
+_ROTATED_BYTES = 180_000_000
+# Calls that move less follow each other in the L2, as in a model.
+_SMALL_BYTES = 3_000_000
+
+# A program takes at least as long: less would be the host's time.
+_SECONDS = 2e-3
+# Bytes per second, of any GPU's memory and of a core's cache; and the most
+# calls. For a GPU each is compiled; on the CPU they are a loop.
+_FASTEST = {"device": (8e12, 500), "program": (1e11, 5000)}
+
+
+def calls(timing: str, call_bytes: float) -> int:
+  """Returns how many calls take as long as can be measured."""
+  if timing not in _FASTEST:
+    return 1
+  speed, most = _FASTEST[timing]
+  return min(most, math.ceil(_SECONDS * speed / max(call_bytes, 1)))
+
+
+def sets(timing: str, call_bytes: float) -> int:
+  """Returns how many sets of arrays the calls take turns with."""
+  if timing != "device" or call_bytes <= _SMALL_BYTES:
+    return 1
+  return max(2, math.ceil(_ROTATED_BYTES / call_bytes))
