@@ -36,6 +36,7 @@ class Entry:
     attributes: from the integers of a size, keywords for all these functions.
     dtypes: of operands that have none of their own.
     gpu_sizes: more sizes, for a GPU.
+    in_place: whether results may be the next operands, for calls in place.
   """
 
   function: Callable
@@ -47,6 +48,7 @@ class Entry:
   attributes: Callable[..., Mapping[str, Any]] = lambda *size: {}
   dtypes: Sequence[str] = ("float32", "bfloat16", "float16")
   gpu_sizes: Sequence[str] = ()
+  in_place: bool = False
 
   @property
   def passes(self) -> list[str]:

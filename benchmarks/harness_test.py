@@ -101,8 +101,8 @@ class HarnessTest(parameterized.TestCase):
   def test_nothing_leaves_a_loop(self):
     made = _ROWS.make_sets("8x4", "float32", 1)
     run = lambda _, arrays: variants.run_pass(_plain, "forward", *arrays)
-    loop = variants._loop(run, ((), made[0]), 7)
-    body, entry_computation = loop.func.as_text().split("\nENTRY")
+    loop = variants._loop(run, ((), made[0]))
+    body, entry_computation = loop.args[0].as_text().split("\nENTRY")
     self.assertIn(" tanh(", body)
     self.assertNotIn(" tanh(", entry_computation)
     self.assertRegex(body, r"custom-call\(.*benchmarks_barrier")

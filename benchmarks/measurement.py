@@ -21,6 +21,7 @@ class Line(NamedTuple):
   """A pass of an op, measured.
 
   Attributes:
+    bytes: of the largest operand.
     seconds: of a call.
     bandwidth: bytes per second, of those that must be moved.
     share: of the bandwidth of `stream` in the same rounds.
@@ -33,6 +34,7 @@ class Line(NamedTuple):
       what was measured.
   """
 
+  bytes: int
   seconds: float
   bandwidth: float
   share: float
@@ -139,7 +141,7 @@ def measure(
     peers: names; by default all. One that fails, is inaccurate or lacks memory
       is dropped.
     rounds: how often each is timed.
-    calls: of a program; by default as many as take long enough.
+    calls: of a program for a GPU; by default as many as take long enough.
 
   Raises:
     RuntimeError: the op itself is inaccurate or cannot run.
@@ -149,8 +151,11 @@ def measure(
       direction
   )
   moved = count * stream_bytes
-  calls = calls or programs.calls(way, moved)
-  sets = entry.make_sets(size, dtype, min(programs.sets(way, moved), calls))
+  if way == "device":
+    calls = calls or programs.calls(moved)
+    sets = entry.make_sets(size, dtype, min(programs.sets(moved), calls))
+  else:
+    sets = entry.make_sets(size, dtype, 1)
   samplers, ulps, dropped = _samplers(entry, direction, way, sets, calls, peers)
   # For a GPU, of a copy alone: a negation, since XLA would leave out copies.
   stream = "copy" if count <= 2 or way == "device" else "add"
@@ -163,6 +168,7 @@ def measure(
   )
   ours = timings["ours"]
   return Line(
+      bytes=stream_bytes,
       seconds=ours.seconds[1],
       bandwidth=moved / ours.seconds[1],
       share=count / {"copy": 2, "add": 3}[stream] * streamed.ratio,

@@ -23,12 +23,8 @@ def make(name, function, direction, sets) -> Variant | None:
     found = call()
     return found if isinstance(found, tuple) else (found,)
 
-  def program(count):
-    def run():
-      for _ in range(count):
-        call()
-
-    return timing.pipelined(run, wait, count)
-
-  samplers = {"call": lambda _: timing.waited(call, wait), "program": program}
+  samplers = {
+      "call": lambda _: timing.waited(call, wait),
+      "program": lambda _: timing.enqueued(timing.repeated(call), wait),
+  }
   return Variant(results, samplers)

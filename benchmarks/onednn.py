@@ -170,12 +170,8 @@ def make(name, function, direction, sets) -> Variant:
     wait()
     return arrays
 
-  def program(count):
-    def many():
-      for _ in range(count):
-        call()
-
-    return timing.pipelined(many, wait, count)
-
-  samplers = {"call": lambda _: timing.waited(call, wait), "program": program}
+  samplers = {
+      "call": lambda _: timing.waited(call, wait),
+      "program": lambda _: timing.enqueued(timing.repeated(call), wait),
+  }
   return Variant(results, samplers)

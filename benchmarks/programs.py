@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many calls a program makes, and with how many sets of arrays."""
+"""How many calls a program for a GPU makes, and with how many sets of arrays."""
 
 import math
 
@@ -11,21 +11,17 @@ _SMALL_BYTES = 3_000_000
 
 # A program takes at least as long: less would be the host's time.
 _SECONDS = 2e-3
-# Bytes per second, of any GPU's memory and of a core's cache; and the most
-# calls. For a GPU each is compiled; on the CPU they are a loop.
-_FASTEST = {"device": (8e12, 500), "program": (1e11, 5000)}
+_MOST_CALLS = 500  # Small ones; more take long to compile.
+_FASTEST = 8e12  # Bytes per second, of any GPU's memory.
 
 
-def calls(timing: str, call_bytes: float) -> int:
+def calls(call_bytes: float) -> int:
   """Returns how many calls take as long as can be measured."""
-  if timing not in _FASTEST:
-    return 1
-  speed, most = _FASTEST[timing]
-  return min(most, math.ceil(_SECONDS * speed / max(call_bytes, 1)))
+  return min(_MOST_CALLS, math.ceil(_SECONDS * _FASTEST / max(call_bytes, 1)))
 
 
-def sets(timing: str, call_bytes: float) -> int:
+def sets(call_bytes: float) -> int:
   """Returns how many sets of arrays the calls take turns with."""
-  if timing != "device" or call_bytes <= _SMALL_BYTES:
+  if call_bytes <= _SMALL_BYTES:
     return 1
   return max(2, math.ceil(_ROTATED_BYTES / call_bytes))

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sizes of the ops of rows: rows x columns."""
 
-# Small ones, wide ones, and then more and more rows.
+# Small ones first; wide rows, and more and more rows.
 SIZES = (
     "8x4",
     "128x512",
-    "64x65536",
-    "2048x4096",
-    "64x1024",
+    "16x1024",
+    "256x1024",
     "1024x1024",
+    "64x65536",
     "4096x1024",
+    "2048x4096",
     "16384x1024",
 )
 GPU_SIZES = (

@@ -58,7 +58,9 @@ class SettingTest(parameterized.TestCase):
     self.assertEqual(Setting().environment({"A": "1"}), {"A": "1"})
     self.assertEqual(Setting().arguments(), [])
     wanted = Setting(4, 2, "clean")
-    self.assertEqual(wanted.arguments(), ["--level=4", "--threads=2", "--heap=clean"])
+    self.assertEqual(
+        wanted.arguments(), ["--level=4", "--threads=2", "--heap=clean"]
+    )
 
   def test_too_many_threads(self):
     command = [sys.executable, setting.__file__, "--threads=100000", "true"]

@@ -2,6 +2,7 @@
 """Times calls in turn, so that a machine whose speed drifts is fair."""
 
 from collections.abc import Callable, Mapping
+import math
 import random
 import time
 from typing import NamedTuple
@@ -11,8 +12,10 @@ import numpy as np
 _SECONDS = 0.005  # A short function is called as often as this takes.
 # Threads of a library that wait for more work take a core from the next one.
 _PAUSE = 0.004
-# Runs that XLA lets the host be ahead of the device, which are 32.
+# Runs that XLA lets the host be ahead of a GPU, which are 32.
 _MOST_AHEAD = 30
+# Of what takes long, fewer rounds are enough.
+_MOST_SECONDS, _FEWEST_ROUNDS = 10, 5
 
 
 class Sample(NamedTuple):
@@ -44,23 +47,53 @@ class Timing(NamedTuple):
   on_host: float
 
 
-def waited(function: Callable[[], object], wait: Callable) -> Sampler:
+def waited(call: Callable[[], object], wait: Callable) -> Sampler:
   """Returns the sampler of calls each of which is waited for."""
 
   def run(calls):
-    start = time.perf_counter()
     for _ in range(calls):
-      wait(function())
+      wait(call())
+
+  return _sampler(run)
+
+
+def enqueued(enqueue: Callable[[int], object], wait: Callable) -> Sampler:
+  """Returns the sampler of many calls that are waited for together.
+
+  Args:
+    enqueue: makes so many calls. Returns what is waited for.
+    wait: waits for it.
+  """
+  return _sampler(lambda calls: wait(enqueue(calls)))
+
+
+def _sampler(run):
+  def time_of(calls):
+    start = time.perf_counter()
+    run(calls)
     return time.perf_counter() - start
 
-  run(1)
-  calls = max(1, int(_SECONDS / run(1)))
+  calls = 1
+  while (seconds := time_of(calls)) < _SECONDS:
+    # Its first calls may have taken longer.
+    calls = math.ceil(calls * min(10, 1.2 * _SECONDS / seconds))
 
   def sample():
     run(1)  # Threads and caches wake up.
-    return Sample(run(calls) / calls)
+    return Sample(time_of(calls) / calls)
 
   return sample
+
+
+def repeated(call: Callable[[], object]) -> Callable[[int], object]:
+  """Returns a function that calls so many times, and returns the last result."""
+
+  def enqueue(calls):
+    for _ in range(calls):
+      last = call()
+    return last
+
+  return enqueue
 
 
 def pipelined(
@@ -72,24 +105,24 @@ def pipelined(
   number: the difference has neither the launch of the first nor the wait for
   the last. While the device is busy the host runs ahead; if not, on_host tells.
   """
+  enqueue = repeated(program)
 
-  def run(repeats):
+  def time_of(runs):
     start = time.perf_counter()
-    for _ in range(repeats):
-      last = program()
-    enqueued = time.perf_counter() - start
+    last = enqueue(runs)
+    on_host = time.perf_counter() - start
     wait(last)
-    return time.perf_counter() - start, enqueued
+    return time.perf_counter() - start, on_host
 
   for _ in range(3):  # A CUDA graph is recorded in the first runs.
-    run(1)
-  repeats = max(1, min(_MOST_AHEAD // 2, int(_SECONDS / run(1)[0])))
+    time_of(1)
+  runs = max(1, min(_MOST_AHEAD // 2, int(_SECONDS / time_of(1)[0])))
 
   def sample():
-    once, _ = run(repeats)
-    twice, on_host = run(2 * repeats)
+    once, _ = time_of(runs)
+    twice, on_host = time_of(2 * runs)
     # Noise of the host's clock must not make it negative.
-    seconds = max((twice - once) / (repeats * calls), 1e-9)
+    seconds = max((twice - once) / (runs * calls), 1e-9)
     return Sample(seconds, on_host / twice)
 
   return sample
@@ -100,7 +133,10 @@ def interleave(
 ) -> dict[str, Timing]:
   """Takes a sample of each once a round, in an order that changes."""
   samples = {name: [] for name in samplers}
-  for _ in range(rounds):
+  start = time.monotonic()
+  for done in range(rounds):
+    if done >= _FEWEST_ROUNDS and time.monotonic() - start > _MOST_SECONDS:
+      break
     for name in random.sample(list(samplers), len(samplers)):
       time.sleep(_PAUSE)
       samples[name].append(samplers[name]())

@@ -103,7 +103,7 @@ def _variant(run, sets) -> Variant:
   samplers = {
       "call": lambda _: timing.waited(call, wait),
       "in_place": lambda _: timing.waited(_in_place(run, *sets[0]), wait),
-      "program": lambda n: timing.pipelined(_loop(run, sets[0], n), wait, n),
+      "program": lambda _: timing.enqueued(_loop(run, sets[0]), wait),
       "device": lambda n: timing.pipelined(_graph(run, sets, n), wait, n),
   }
   return Variant(call, samplers)
@@ -123,8 +123,8 @@ def _in_place(run, kept, arrays):
   return call
 
 
-def _loop(run, arrays, calls):
-  """Returns a program: a loop of calls with the same arrays, on the CPU."""
+def _loop(run, arrays):
+  """Returns a program of so many calls with the same arrays, on the CPU."""
   leaves, tree = jax.tree.flatten(arrays)
 
   def many(calls, leaves):
@@ -133,9 +133,9 @@ def _loop(run, arrays, calls):
 
     return jax.lax.fori_loop(0, calls, body, tuple(leaves))
 
-  # An operand: XLA unrolls loops whose length it knows.
-  operands = jnp.int32(calls), leaves
-  return functools.partial(_compile(many, *operands), *operands)
+  # The number is an operand: XLA unrolls loops whose length it knows.
+  run_loop = lambda program, calls: program(jnp.int32(calls), leaves)
+  return functools.partial(run_loop, _compile(many, jnp.int32(1), leaves))
 
 
 def _graph(run, sets, calls):

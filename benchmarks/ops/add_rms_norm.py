@@ -42,6 +42,7 @@ ENTRY = Entry(
     ),
     sizes=row_sizes.SIZES,
     gpu_sizes=row_sizes.GPU_SIZES,
+    in_place=True,
     streams={
         "forward": 4,  # x, residual, y, sum
         "backward": 5,  # sum, dy, dsum, dx, dresidual

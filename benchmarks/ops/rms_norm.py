@@ -39,6 +39,7 @@ ENTRY = Entry(
     operands=lambda rows, cols: (array(rows, cols), weight(cols)),
     sizes=row_sizes.SIZES,
     gpu_sizes=row_sizes.GPU_SIZES,
+    in_place=True,
     streams={
         "forward": 2,  # x, y
         "backward": 3,  # x, dy, dx

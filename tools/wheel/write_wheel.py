@@ -19,15 +19,20 @@ import symbol_versions
 _TIME = (1980, 1, 1, 0, 0, 0)  # The first that a zip file can have.
 _MODE = 0o100644 << 16
 
-# A block of code, or a link to a file beside the readme.
+# A block of code, or a link or a picture that is a file beside the readme.
 _CODE_OR_LINK = re.compile(
-    r"(?ms)^```.*?^```$|\[(?P<text>[^\]]*)\]\((?!#|\w+:)[^)\s]*\)"
+    r"(?ms)^```.*?^```$"
+    r"|(?P<picture>!)?\[(?P<text>[^\]]*)\]\((?!#|\w+:)[^)\s]*\)"
 )
 
 
 def _description(readme):
-  """Returns the readme where there are no other files: links are plain text."""
-  return _CODE_OR_LINK.sub(lambda found: found["text"] or found[0], readme)
+  """Returns the readme without other files: links are plain text."""
+
+  def plain(found):
+    return "" if found["picture"] else found["text"] or found[0]
+
+  return _CODE_OR_LINK.sub(plain, readme)
 
 
 def _metadata(plan):

@@ -54,7 +54,7 @@ class WriteWheelTest(absltest.TestCase):
   def test_links_of_the_readme(self):
     readme = (
         "[a](b.md) [two\nwords](c/d.md#e) [f](#g) [h](https://i.j)\n"
-        "```python\nk[l](m)\n```\n[n](o)\n"
+        "```python\nk[l](m)\n```\n[n](o)![p](q.svg)\n"
     )
     self.write()
     (self.folder / "linked.md").write_text(readme)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report measures what it has not, and writes what comes of it."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+from absl.testing import absltest
+
+_REPORT = pathlib.Path(__file__).with_name("report")
+_README = """<!-- benchmarks: table -->
+<!-- /benchmarks -->
+"""
+
+
+class ReportTest(absltest.TestCase):
+
+  def test_report(self):
+    workspace = pathlib.Path(self.create_tempdir().full_path)
+    (workspace / "README.md").write_text(_README)
+    results = workspace / "results" / "results.jsonl"
+
+    def report(*options):
+      command = [_REPORT, f"--folder={results.parent}", *options]
+      env = os.environ | {"BUILD_WORKSPACE_DIRECTORY": str(workspace)}
+      subprocess.run(command, env=env, check=True)
+
+    lines = "softmax/8x4/float32/forward/*"
+    report("--rounds=1", "--lines=" + lines)
+    self.assertFalse((workspace / "docs").exists())
+    before = results.read_text("utf-8").count('"part"')
+    report(
+        "--rounds=1",
+        f"--lines={lines},softmax/8x4/float32/both/call",
+        "--write",
+    )
+    parts = results.read_text("utf-8").count('"part"')
+    self.assertEqual(parts, before // 2 * 3)  # Nothing was measured again.
+
+    folder = workspace / "docs" / "benchmarks"
+    found = json.loads((folder / "cpu.json").read_text("utf-8"))
+    timings = [(line["pass"], line["timing"]) for line in found["lines"]]
+    self.assertEqual(
+        timings[:3],
+        [("forward", "program"), ("forward", "call"), ("both", "call")],
+    )
+    self.assertEqual({line["heap"] for line in found["lines"]}, {"clean"})
+    readme = workspace / "README.md"
+    self.assertIn("| `softmax` | 8x4 | float32 | ", readme.read_text("utf-8"))
+    readme.write_text(_README)
+    report("--render")
+    self.assertIn("softmax", readme.read_text("utf-8"))
+
+
+if __name__ == "__main__":
+  absltest.main()
