@@ -7,6 +7,7 @@
 #ifndef XLA_FFI_OPS_KIT_FLOAT16_H_
 #define XLA_FFI_OPS_KIT_FLOAT16_H_
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -66,6 +67,20 @@ class Float16 {
         magnitude < 0x0400u ? internal::BitCast<uint32_t>(subnormal) : normal;
     return internal::BitCast<float>(
         result | (static_cast<uint32_t>(bits_ & 0x8000u) << 16));
+  }
+
+  // The same as float(Float16(value)), in fewer steps.
+  static float Rounded(float value) {
+    const uint32_t bits = internal::BitCast<uint32_t>(value);
+    const float magnitude = internal::BitCast<float>(bits & 0x7fffffffu);
+    const float power = internal::BitCast<float>(bits & 0x7f800000u);
+    // The unit in the last place of this sum is that of float16: 2^-10 of the
+    // power of 2, or of the smallest normal number.
+    const float shift = (power < 0x1p-14f ? 0x1p-14f : power) * 0x1.8p13f;
+    const float rounded = magnitude + shift - shift;
+    const float result = magnitude >= 65520 ? HUGE_VALF : rounded;
+    return internal::BitCast<float>(internal::BitCast<uint32_t>(result) |
+                                    (bits & 0x80000000u));
   }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a CPU kernel writes, and what it reads for weights that are absent.
+// Arrays that a CPU kernel adds sums over rows to.
 #ifndef XLA_FFI_OPS_KIT_OUTPUTS_H_
 #define XLA_FFI_OPS_KIT_OUTPUTS_H_
 
@@ -20,18 +20,6 @@ struct Outputs {
     for (int i = 0; i < n; ++i) at.data[i] += offset;
     return at;
   }
-};
-
-// The rows of weight i of a formula's Weights, all of one number.
-template <typename Weights, int i>
-struct AbsentRows {
-  struct Row {
-    XLA_FFI_OPS_HD float operator[](int64_t) const {
-      return Weights::Absent(i);
-    }
-  };
-
-  XLA_FFI_OPS_HD Row operator[](int64_t) const { return {}; }
 };
 
 }  // namespace xla_ffi_ops::internal

@@ -2,154 +2,150 @@
 // Runs a formula (formula.h) over a block of rows on the CPU: what
 // cpu_kernels.h compiles for each level of x86-64.
 //
-// The code is shaped by what g++ 12 vectorizes in a function of several clones.
+// The code is shaped by what g++ 12 vectorizes.
 #ifndef XLA_FFI_OPS_KIT_RUN_ROWS_H_
 #define XLA_FFI_OPS_KIT_RUN_ROWS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/formula.h"
 #include "xla_ffi_ops/kit/outputs.h"
-#include "xla_ffi_ops/kit/pairs.h"
+#include "xla_ffi_ops/kit/row_pieces.h"
 #include "xla_ffi_ops/kit/row_total.h"
-#include "xla_ffi_ops/kit/store_rows.h"
+#include "xla_ffi_ops/kit/run_formula.h"
 
 namespace xla_ffi_ops::internal {
 
-// The most columns of a row of which the passes fetch the lines to be stored
-// to. They have to stay in the cache until then: with 4 bytes each, a row takes
-// a quarter of a second-level cache of 1 MiB, and several rows at once, which
-// are read from and added to other arrays meanwhile, half of the first-level
-// cache of 32 KiB.
-template <int kRows>
-inline constexpr int64_t kFetchedCols =
-    kRows > 1 ? 16384 / (4 * 4) : 262144 / 4;
+// The most columns of a row that stays in the cache between passes, with what
+// is stored: as 4 bytes each, a quarter of a second-level cache of 1 MiB.
+inline constexpr int64_t kCachedCols = 262144 / 4;
 
-// The most columns of a row whose numbers of the last pass are kept: likewise a
-// quarter of a second-level cache.
-inline constexpr int64_t kKeptCols = 262144 / 4;
-
-// `added` is where the numbers that the last pass adds go, or nullptr. There
-// are no pairs then: an exponential of each of two elements needs more
-// registers than there are.
-template <typename T, int p, typename Acc, typename F, typename Ahead,
-          typename Added, typename... Line>
-XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t cols,
-                              Ahead ahead, Added added, Line... x) {
+// The passes over row i. `added` is where the numbers that the last pass adds
+// go, or nullptr.
+template <int p, typename Acc, typename F, typename Ahead, typename Added,
+          typename... In>
+XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
+                              int64_t cols, Ahead ahead, Added added,
+                              In&... in) {
   if constexpr (p < F::kPasses) {
-    using S = decltype(f.Add(Pass<p>(), row, Load(kSingle, x, 0)...));
-    constexpr bool kKeeps = std::is_pointer_v<Added>;
-    constexpr bool kPairs = kInPairs<T> && !kKeeps;
+    using S = decltype(f.Add(Pass<p>(), row, Acc(in.Piece(i, 0, 0)[0])...));
     const auto known = row;
-    const auto statistic = [=](auto which, int64_t j) XLA_FFI_OPS_INLINED {
-      const S s = f.Add(Pass<p>(), known, Load(which, x, j)...);
-      if constexpr (p + 1 == F::kPasses && kKeeps) added[j] = s.value[0];
-      return s;
-    };
-    f.Finish(Pass<p>(), row, Total<T, kPairs, S, Acc>(cols, statistic, ahead),
-             static_cast<Acc>(cols));
-    RunPasses<T, p + 1, Acc>(f, row, cols, ahead, added, x...);
-  }
-}
-
-template <int kRows, typename F, typename T, int n, typename Acc, int m,
-          typename... Line>
-XLA_FFI_OPS_HD void RunLines(const F& f, int64_t begin, int64_t cols,
-                             Outputs<T, n> out, Outputs<Acc, m> columns,
-                             const Lines<Line, kRows>&... x) {
-  typename F::Row row[kRows];
-  out = out.At(begin * cols);
-  // Stores wait for lines that are not in the cache, up to a third of the time.
-  // So the passes prefetch them. In longer rows that costs more than it saves:
-  // there it is the first line again and again, which is cheaper than a branch.
-  const int64_t stride = cols <= kFetchedCols<kRows> ? 1 : 0;
-  for (int i = 0; i < kRows; ++i) {
-    const auto fetch = [=](int64_t j) XLA_FFI_OPS_INLINED {
-      for (int k = 0; k < n; ++k) {
-        __builtin_prefetch(out.data[k] + i * cols + j * stride, 1);
-      }
-    };
-    row[i] = f.Load(begin + i);
-    RunPasses<T, 0, Acc>(f, row[i], cols, fetch, nullptr, x.line[i]...);
-    f.Save(begin + i, row[i]);
-  }
-  using Terms = std::conditional_t<(m > 0), Sums<Acc, m>, None>;
-  using Pair = std::conditional_t<(m > 0), Two<Terms>, None>;
-  const auto store = [=](int64_t j) XLA_FFI_OPS_INLINED {
-    const auto sums = StoreFrom<m, 0>(f, row, cols, j, out, Terms(), x...);
-    if constexpr (m > 0) columns.data[0][j] += sums.value[0];
-    if constexpr (m > 1) columns.data[1][j] += sums.value[1];
-  };
-  if constexpr (kInPairs<T>) {
-#pragma omp simd
-    for (int64_t j = 0; j < cols / 2; ++j) {
-      const auto sums =
-          StorePairFrom<m, 0>(f, row, cols, 2 * j, out, Pair(), x...);
-      if constexpr (m > 0) {
-        columns.data[0][2 * j] += sums.first.value[0];
-        columns.data[0][2 * j + 1] += sums.second.value[0];
-      }
-      if constexpr (m > 1) {
-        columns.data[1][2 * j] += sums.first.value[1];
-        columns.data[1][2 * j + 1] += sums.second.value[1];
-      }
+    S sum = S::Initial();
+    CompensatedTotal<S> total;
+    for (int64_t first = 0; first < cols; first += kPiece<Acc>) {
+      const int64_t n = std::min(kPiece<Acc>, cols - first);
+      const auto run = [=](auto... x) XLA_FFI_OPS_INLINED {
+        const auto statistic = [=](int64_t j) XLA_FFI_OPS_INLINED {
+          const S s = f.Add(Pass<p>(), known, Acc(x[j])...);
+          if constexpr (p + 1 == F::kPasses && std::is_pointer_v<Added>) {
+            added[first + j] = s.value[0];
+          }
+          return s;
+        };
+        return Total<S, Acc>(n, statistic, [=](int64_t j) XLA_FFI_OPS_INLINED {
+          ahead(first + j);
+        });
+      };
+      sum = run(in.Piece(i, first, n)...);
+      if (cols > kPiece<Acc>) total.Add(sum);
     }
-    if (cols % 2 != 0) store(cols - 1);
-  } else {
-#pragma omp simd
-    for (int64_t j = 0; j < cols; ++j) store(j);
+    f.Finish(Pass<p>(), row, cols > kPiece<Acc> ? total.value() : sum,
+             static_cast<Acc>(cols));
+    RunPasses<p + 1, Acc>(f, row, i, cols, ahead, added, in...);
   }
 }
 
-// One row of a formula that has StoreAdded, and no weights. Such passes compute
-// much: they fetch the next row and the lines that this one is stored to.
-template <typename F, typename T, typename Acc, typename... Same>
-XLA_FFI_OPS_HD void RunLineByAdded(const F& f, int64_t i, int64_t cols, T* y,
-                                   Acc* added, const Same*... x) {
+// Row i; what it adds to the sums over rows is added to `columns`.
+template <typename F, typename Acc, int m, typename... In>
+XLA_FFI_OPS_HD void RunRow(
+    const F& f, int64_t i, int64_t cols,
+    const Operands<OutputRows<Acc>, F::kOutputs>& outputs,
+    const Outputs<Acc, m>& columns, In&... in) {
+  constexpr int n = F::kOutputs;
+  // Stores wait for lines that are not in the cache, up to a third of the time.
+  // So the passes prefetch them.
+  const FetchedRow first_row = outputs[0].Fetched(i, kCachedCols);
+  const FetchedRow last_row = outputs[n - 1].Fetched(i, kCachedCols);
   const auto fetch = [=](int64_t j) XLA_FFI_OPS_INLINED {
-    __builtin_prefetch(y + j, 1);
-    (__builtin_prefetch(x + cols + j), ...);
+    first_row.template Fetch<true>(j);
+    if (n > 1) last_row.template Fetch<true>(j);
   };
   typename F::Row row = f.Load(i);
-  RunPasses<T, 0, Acc>(f, row, cols, fetch, added, x...);
+  RunPasses<0, Acc>(f, row, i, cols, fetch, nullptr, in...);
   f.Save(i, row);
+  for (int64_t first = 0; first < cols; first += kPiece<Acc>) {
+    const int64_t count = std::min(kPiece<Acc>, cols - first);
+    Acc* const y = outputs[0].Piece(i, first);
+    Acc* const z = outputs[n - 1].Piece(i, first);
+    const auto sums = columns.At(first);
+    const auto store = [=](auto... x) XLA_FFI_OPS_INLINED {
 #pragma omp simd
-  for (int64_t j = 0; j < cols; ++j) {
-    y[j] = f.StoreAdded(row, added[j]).value[0];
+      for (int64_t j = 0; j < count; ++j) {
+        // All is loaded before the stores: as an output could be an input, the
+        // compiler would load it once more.
+        const auto values = f.Store(row, Acc(x[j])...);
+        if constexpr (m > 0) {
+          const auto terms = f.Column(row, Acc(x[j])...);
+          sums.data[0][j] += terms.value[0];
+          if constexpr (m > 1) sums.data[1][j] += terms.value[1];
+        }
+        y[j] = values.value[0];
+        if constexpr (n > 1) z[j] = values.value[1];
+      }
+    };
+    store(in.Piece(i, first, count)...);
+    for (int o = 0; o < n; ++o) outputs[o].Store(i, first, count);
+  }
+}
+
+// Row i of a formula that has StoreAdded, and no weights. Such passes compute
+// much: they fetch the next row, too.
+template <typename F, typename Acc, typename... In>
+XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
+                                  const OutputRows<Acc>& output, Acc* added,
+                                  In&... in) {
+  const FetchedRow y = output.Fetched(i, kCachedCols);
+  const auto fetch = [=](auto... x) XLA_FFI_OPS_INLINED {
+    return [=](int64_t j) XLA_FFI_OPS_INLINED {
+      y.template Fetch<true>(j);
+      (x.template Fetch<false>(j), ...);
+    };
+  };
+  typename F::Row row = f.Load(i);
+  RunPasses<0, Acc>(f, row, i, cols, fetch(in.Fetched(i + 1)...), added, in...);
+  f.Save(i, row);
+  for (int64_t first = 0; first < cols; first += kPiece<Acc>) {
+    const int64_t n = std::min(kPiece<Acc>, cols - first);
+    Acc* const values = output.Piece(i, first);
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j) {
+      values[j] = f.StoreAdded(row, added[first + j]).value[0];
+    }
+    output.Store(i, first, n);
   }
 }
 
 // Rows [begin, end); what they add to the sums over rows is added to `columns`.
-// In: Rows or AbsentRows.
-template <typename F, typename T, int n, typename Acc, int m, typename... In>
-XLA_FFI_OPS_HD void RunBlock(const F& f, int64_t begin, int64_t end,
-                             int64_t cols, Outputs<T, n> out,
-                             Outputs<Acc, m> columns, const In&... in) {
+// In: InputRows, DirectRows or AbsentRows.
+template <typename F, typename Acc, int m, typename... In>
+XLA_FFI_OPS_HD void RunBlock(
+    const F& f, int64_t begin, int64_t end, int64_t cols,
+    const Operands<OutputRows<Acc>, F::kOutputs>& outputs,
+    const Outputs<Acc, m>& columns, In&... in) {
   int64_t row = begin;
-  if constexpr (m > 0) {
-    // Several rows at once: the columns are read and written once for all.
-    constexpr int kRows = kInPairs<T> ? 2 : 4;
-    for (; row + kRows <= end; row += kRows) {
-      constexpr std::make_index_sequence<kRows> rows;
-      RunLines<kRows>(f, row, cols, out, columns, LinesAt(in, row, rows)...);
-    }
-  }
   if constexpr (kStoresAdded<F>) {
-    if (cols <= kKeptCols) {
+    if (cols <= kCachedCols) {
       std::vector<Acc> added(cols);
       for (; row < end; ++row) {
-        RunLineByAdded(f, row, cols, out.data[0] + row * cols, added.data(),
-                       in[row]...);
+        RunRowByAdded(f, row, cols, outputs[0], added.data(), in...);
       }
     }
   }
-  for (; row < end; ++row) {
-    RunLines<1>(f, row, cols, out, columns, Lines{in[row]}...);
-  }
+  for (; row < end; ++row) RunRow(f, row, cols, outputs, columns, in...);
 }
 
 }  // namespace xla_ffi_ops::internal

@@ -42,6 +42,7 @@ def _load():
             "-fPIC",
             f"-I{_FOLDER.parent}",
             _FOLDER / "float16_test_lib.cc",
+            _FOLDER.parent / "xla_ffi_ops/kit/convert_rows.cc",
             "-o",
             path,
         ],
@@ -68,10 +69,10 @@ class Float16Test(parameterized.TestCase):
     # NumPy warns of overflow and of NaN.
     self.enter_context(np.errstate(all="ignore"))
 
-  def convert(self, values, dtype, flush):
+  def convert(self, values, dtype, flush, kind=""):
     """Converts in C++, with subnormals flushed or not."""
     result = np.empty(values.shape, dtype)
-    convert = self.library[f"{values.dtype}_to_{result.dtype}"]
+    convert = self.library[f"{kind}{values.dtype}_to_{result.dtype}"]
     pointers = (ctypes.c_void_p(a.ctypes.data) for a in (values, result))
     convert(*pointers, ctypes.c_int64(values.size), ctypes.c_bool(flush))
     return result
@@ -92,17 +93,32 @@ class Float16Test(parameterized.TestCase):
     wanted = os.environ.get("XLA_FFI_OPS_CPU_LEVEL", level)
     self.assertLessEqual(level, int(wanted))
 
-  @parameterized.product(dtype=("float16", "bfloat16"), flush=(False, True))
-  def test_to_float(self, dtype, flush):
+  @parameterized.product(
+      dtype=("float16", "bfloat16"), flush=(False, True), kind=("", "row_of_")
+  )
+  def test_to_float(self, dtype, flush, kind):
     values = _ALL_16_BITS.view(jnp.dtype(dtype))
-    actual = self.convert(values, np.float32, flush)
+    actual = self.convert(values, np.float32, flush, kind)
     self.check_bits(actual, values.astype(np.float32))
 
-  @parameterized.product(dtype=("float16", "bfloat16"), flush=(False, True))
-  def test_from_float(self, dtype, flush):
+  @parameterized.product(
+      dtype=("float16", "bfloat16"), flush=(False, True), kind=("", "row_of_")
+  )
+  def test_from_float(self, dtype, flush, kind):
     values = _float32()
-    actual = self.convert(values, jnp.dtype(dtype), flush)
+    actual = self.convert(values, jnp.dtype(dtype), flush, kind)
     self.check_bits(actual, values.astype(actual.dtype))
+
+  @parameterized.parameters(False, True)
+  def test_float_rounded_to_float16(self, flush):
+    values = _float32()
+    actual = np.empty_like(values)
+    self.library.float32_rounded_to_float16(
+        *(ctypes.c_void_p(a.ctypes.data) for a in (values, actual)),
+        ctypes.c_int64(values.size),
+        ctypes.c_bool(flush),
+    )
+    self.check_bits(actual, values.astype(np.float16).astype(np.float32))
 
   @parameterized.product(dtype=("float16", "bfloat16"), flush=(False, True))
   def test_from_double_rounds_once(self, dtype, flush):
@@ -132,13 +148,19 @@ class Float16Test(parameterized.TestCase):
     actual = self.convert(values, np.float32, flush)
     self.check_bits(self.convert(actual, values.dtype, flush), values)
 
-  @parameterized.parameters("float16", "bfloat16")
-  def test_any_length(self, dtype):
+  @parameterized.product(
+      dtype=("float16", "bfloat16"), kind=("", "row_of_"), nan=(False, True)
+  )
+  def test_any_length(self, dtype, kind, nan):
     # A vectorized loop treats its rest in another way.
     for length in range(70):
       values = np.linspace(-3, 3, length, dtype=np.float32)
-      actual = self.convert(values, jnp.dtype(dtype), False)
+      if nan:
+        values[::7] = -np.nan
+      actual = self.convert(values, jnp.dtype(dtype), False, kind)
       self.check_bits(actual, values.astype(actual.dtype))
+      back = self.convert(actual, np.float32, False, kind)
+      self.check_bits(back, actual.astype(np.float32))
 
 
 if __name__ == "__main__":

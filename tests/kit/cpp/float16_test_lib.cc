@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// float16.h for float16_test.py: conversions of whole arrays, in loops that are
-// vectorized as those of a kernel.
+// float16.h and convert_rows.h for float16_test.py: conversions of whole
+// arrays, in loops that are vectorized as those of a kernel.
 #include <cstdint>
 
+#include "xla_ffi_ops/kit/convert_rows.h"
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/float16.h"
@@ -27,31 +28,52 @@ class ScopedFlush {
 
 }  // namespace
 
-// noinline, so that no arithmetic moves out of the scope that flushes.
-#define DEFINE_CONVERSION(name, From, To)                                     \
-  [[gnu::noinline]] void Convert##name(const From* from, To* to, int64_t n) { \
-    AtCpuLevel([=]() XLA_FFI_OPS_INLINED {                                    \
-      for (int64_t i = 0; i < n; ++i) to[i] = from[i];                        \
-    });                                                                       \
-  }                                                                           \
-  extern "C" void name(const From* from, To* to, int64_t n, bool flush) {     \
-    if (flush) {                                                              \
-      const ScopedFlush scope;                                                \
-      Convert##name(from, to, n);                                             \
-    } else {                                                                  \
-      Convert##name(from, to, n);                                             \
-    }                                                                         \
-  }                                                                           \
+// Calls convert(from, to, n).
+#define DEFINE_CONVERSION(name, From, To, convert)                        \
+  extern "C" void name(const From* from, To* to, int64_t n, bool flush) { \
+    if (flush) {                                                          \
+      const ScopedFlush scope;                                            \
+      convert(from, to, n);                                               \
+    } else {                                                              \
+      convert(from, to, n);                                               \
+    }                                                                     \
+  }                                                                       \
   static_assert(true, "a semicolon follows")
 
 namespace xla_ffi_ops {
+namespace {
 
-DEFINE_CONVERSION(float16_to_float32, Float16, float);
-DEFINE_CONVERSION(float32_to_float16, float, Float16);
-DEFINE_CONVERSION(float64_to_float16, double, Float16);
-DEFINE_CONVERSION(float64_to_bfloat16, double, BFloat16);
-DEFINE_CONVERSION(bfloat16_to_float32, BFloat16, float);
-DEFINE_CONVERSION(float32_to_bfloat16, float, BFloat16);
+// noinline, so that no arithmetic moves out of the scope that flushes.
+template <typename From, typename To>
+[[gnu::noinline]] void Convert(const From* from, To* to, int64_t n) {
+  AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+  });
+}
+
+[[gnu::noinline]] void Round(const float* from, float* to, int64_t n) {
+  AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
+    for (int64_t i = 0; i < n; ++i) to[i] = Float16::Rounded(from[i]);
+  });
+}
+
+}  // namespace
+
+DEFINE_CONVERSION(float16_to_float32, Float16, float, Convert);
+DEFINE_CONVERSION(float32_to_float16, float, Float16, Convert);
+DEFINE_CONVERSION(float64_to_float16, double, Float16, Convert);
+DEFINE_CONVERSION(float64_to_bfloat16, double, BFloat16, Convert);
+DEFINE_CONVERSION(bfloat16_to_float32, BFloat16, float, Convert);
+DEFINE_CONVERSION(float32_to_bfloat16, float, BFloat16, Convert);
+DEFINE_CONVERSION(row_of_float16_to_float32, Float16, float,
+                  internal::WidenRow);
+DEFINE_CONVERSION(row_of_float32_to_float16, float, Float16,
+                  internal::NarrowRow);
+DEFINE_CONVERSION(row_of_bfloat16_to_float32, BFloat16, float,
+                  internal::WidenRow);
+DEFINE_CONVERSION(row_of_float32_to_bfloat16, float, BFloat16,
+                  internal::NarrowRow);
+DEFINE_CONVERSION(float32_rounded_to_float16, float, float, Round);
 
 extern "C" int cpu_level() { return CpuLevel(); }
 

@@ -36,14 +36,14 @@ struct ForwardFormula {
     row.max = max.value[0];
   }
   XLA_FFI_OPS_HD Sums<Acc, 1> Add(Pass<1>, const Row& row, Acc x) const {
-    return {{Exp(x - row.max)}};
+    return {{ExpUpToZero(x - row.max)}};
   }
   XLA_FFI_OPS_HD void Finish(Pass<1>, Row& row, Sums<Acc, 1> sums, Acc) const {
     row.factor = 1 / sums.value[0];
   }
   XLA_FFI_OPS_HD void Save(int64_t, const Row&) const {}
   XLA_FFI_OPS_HD Values<Acc, 1> Store(const Row& row, Acc x) const {
-    return StoreAdded(row, Exp(x - row.max));
+    return StoreAdded(row, ExpUpToZero(x - row.max));
   }
   XLA_FFI_OPS_HD Values<Acc, 1> StoreAdded(const Row& row, Acc exp) const {
     return {{exp * row.factor}};

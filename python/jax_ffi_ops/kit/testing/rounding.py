@@ -54,18 +54,17 @@ def row_additions(rows: int, groups: int) -> int:
     # of 64 at least on a large one, and of 1024 at most.
     return min(rows, -(-rows // 64) + 1024)
   # sum_rows.h: each group of rows makes up to 64 parts of 8 rows or more.
-  # long_sums.h: a part has blocks of 64 rows. run_rows.h: in each, 2 or 4 rows
-  # are added up at once, with up to 3 left over. The sums of blocks, and then
-  # those of parts, are added with compensation.
+  # long_sums.h: a part has blocks of 64 rows. The sums of blocks, and then those
+  # of parts, are added with compensation.
   parts = max(1, min(rows // 8, 64 // max(1, min(groups, 64))))
   block = min(64, -(-rows // parts))
-  return min(rows, -(-block // 2) + 5)
+  return min(rows, block + 2)
 
 
 def column_additions(count: int) -> int:
   """Returns how many additions a term of a sum over a row goes through."""
-  # row_total.h: a lane adds 16 terms at a time, and then 16 of these sums; up to 32
-  # lanes are added in pairs, and blocks of 2048 columns or more with
+  # row_total.h: a lane adds 16 terms at a time, and then 16 of these sums; up to
+  # 32 lanes are added in pairs, and pieces of 2048 columns or more with
   # compensation. A GPU's threads need no more.
   return max(0, min(count - 1, 16 + 16 + 5 + 2))
 

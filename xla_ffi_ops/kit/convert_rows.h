@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversions of whole rows on the CPU. Kernels compute rows of
+// 16-bit types as rows of float: the hardware converts those of float16, and
+// kernels are compiled for fewer types.
+#ifndef XLA_FFI_OPS_KIT_CONVERT_ROWS_H_
+#define XLA_FFI_OPS_KIT_CONVERT_ROWS_H_
+
+#include <cstdint>
+
+#include "xla_ffi_ops/kit/float16.h"
+
+namespace xla_ffi_ops::internal {
+
+void WidenRow(const Float16* from, float* to, int64_t n);
+void WidenRow(const BFloat16* from, float* to, int64_t n);
+void NarrowRow(const float* from, Float16* to, int64_t n);
+void NarrowRow(const float* from, BFloat16* to, int64_t n);
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_KIT_CONVERT_ROWS_H_

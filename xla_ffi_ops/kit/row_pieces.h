@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arrays of a kernel on the CPU, whatever their types, as float or double:
+// a piece of a row at a time.
+#ifndef XLA_FFI_OPS_KIT_ROW_PIECES_H_
+#define XLA_FFI_OPS_KIT_ROW_PIECES_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "xla_ffi_ops/kit/convert_rows.h"
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/kit/rows.h"
+
+namespace xla_ffi_ops::internal {
+
+// The most columns of a piece: 16 KiB, so that two are in a first-level cache
+// of 32 KiB.
+template <typename Acc>
+inline constexpr int64_t kPiece = 16384 / sizeof(Acc);
+
+// Memory for a piece. As a vector it would be filled with zeros first.
+template <typename Acc>
+std::unique_ptr<Acc[]> NewPiece(int64_t cols) {
+  return std::unique_ptr<Acc[]>(new Acc[std::min(cols, kPiece<Acc>)]);
+}
+
+// A row whose lines are fetched into the cache, ahead of their use.
+struct FetchedRow {
+  const char* data;
+  int64_t stride;  // bytes from an element to the next one
+
+  template <bool kStores>
+  XLA_FFI_OPS_HD void Fetch(int64_t j) const {
+    __builtin_prefetch(data + j * stride, kStores);
+  }
+};
+
+// An operand. If its type is not Acc, it is converted.
+template <typename Acc>
+class InputRows {
+ public:
+  InputRows() = default;
+
+  template <typename T>
+  explicit InputRows(const Rows<const T>& rows) {
+    rows_ = {reinterpret_cast<const char*>(rows.data), rows.cols, rows.map};
+    if constexpr (!std::is_same_v<T, Acc>) {
+      if (rows.map.dims == 1 && rows.map.stride[0] == 0) {  // One for all.
+        Acc* const row = Keep(rows.cols);
+        WidenRow(rows.data, row, rows.cols);
+        return;
+      }
+      item_ = sizeof(T);
+      piece_ = NewPiece<Acc>(rows.cols);
+      widen_ = [](const void* from, Acc* to, int64_t n) {
+        WidenRow(static_cast<const T*>(from), to, n);
+      };
+    }
+  }
+
+  // A weight that is absent: each element is `value`.
+  InputRows(Acc value, int64_t cols) { std::fill_n(Keep(cols), cols, value); }
+
+  // Elements [j, j + n) of a row, until the next call.
+  XLA_FFI_OPS_HD const Acc* Piece(int64_t row, int64_t j, int64_t n) {
+    const char* const from = Address(row) + j * item_;
+    if (widen_ == nullptr) return reinterpret_cast<const Acc*>(from);
+    if (held_ != from) {  // Not by an earlier pass.
+      widen_(from, piece_.get(), n);
+      held_ = from;
+    }
+    return piece_.get();
+  }
+  XLA_FFI_OPS_HD FetchedRow Fetched(int64_t row) const {
+    return {Address(row), item_};
+  }
+
+ private:
+  // Memory for the only row.
+  Acc* Keep(int64_t cols) {
+    row_.reset(new Acc[cols]);
+    rows_ = {reinterpret_cast<const char*>(row_.get()), cols, {}};
+    return row_.get();
+  }
+  XLA_FFI_OPS_HD const char* Address(int64_t row) const {
+    return rows_.data + rows_.map(row) * rows_.cols * item_;
+  }
+
+  Rows<const char> rows_ = {};  // bytes of what has `cols` elements
+  int64_t item_ = sizeof(Acc);
+  std::unique_ptr<Acc[]> row_;
+  void (*widen_)(const void* from, Acc* to, int64_t n) = nullptr;
+  std::unique_ptr<Acc[]> piece_;
+  const char* held_ = nullptr;  // what was converted
+};
+
+// An operand of a 16-bit type that vectors are loaded from as fast as from
+// float.
+template <typename T>
+class DirectRows {
+ public:
+  DirectRows() = default;
+  explicit DirectRows(const Rows<const T>& rows) : rows_(rows) {}
+
+  XLA_FFI_OPS_HD const T* Piece(int64_t row, int64_t j, int64_t) const {
+    return rows_[row] + j;
+  }
+  XLA_FFI_OPS_HD FetchedRow Fetched(int64_t row) const {
+    return {reinterpret_cast<const char*>(rows_[row]), sizeof(T)};
+  }
+
+ private:
+  Rows<const T> rows_ = {};
+};
+
+// A weight of a formula that has no weights, of which nothing is loaded.
+template <typename Weights, int i>
+struct AbsentRows {
+  struct Row {
+    XLA_FFI_OPS_HD float operator[](int64_t) const {
+      return Weights::Absent(i);
+    }
+  };
+
+  XLA_FFI_OPS_HD Row Piece(int64_t, int64_t, int64_t) const { return {}; }
+};
+
+// A result. If its type is not Acc, it is stored from pieces.
+template <typename Acc>
+class OutputRows {
+ public:
+  OutputRows() = default;
+
+  template <typename T>
+  OutputRows(T* data, int64_t cols)
+      : data_(reinterpret_cast<char*>(data)), item_(sizeof(T)), cols_(cols) {
+    if constexpr (!std::is_same_v<T, Acc>) {
+      piece_ = NewPiece<Acc>(cols);
+      narrow_ = [](const Acc* from, void* to, int64_t n) {
+        NarrowRow(from, static_cast<T*>(to), n);
+      };
+    }
+  }
+
+  // Where elements from j on of a row are to be stored; Store() follows.
+  XLA_FFI_OPS_HD Acc* Piece(int64_t row, int64_t j) const {
+    if (narrow_ != nullptr) return piece_.get();
+    return reinterpret_cast<Acc*>(Address(row, j));
+  }
+  XLA_FFI_OPS_HD void Store(int64_t row, int64_t j, int64_t n) const {
+    if (narrow_ != nullptr) narrow_(piece_.get(), Address(row, j), n);
+  }
+  // If it is not to be fetched, it is its first line again and again: cheaper
+  // than a branch.
+  XLA_FFI_OPS_HD FetchedRow Fetched(int64_t row, int64_t most_cols) const {
+    return {Address(row, 0), cols_ > most_cols ? 0 : item_};
+  }
+
+ private:
+  XLA_FFI_OPS_HD char* Address(int64_t row, int64_t j) const {
+    return data_ + (row * cols_ + j) * item_;
+  }
+
+  char* data_ = nullptr;
+  int64_t item_ = 0;
+  int64_t cols_ = 0;
+  void (*narrow_)(const Acc* from, void* to, int64_t n) = nullptr;
+  std::unique_ptr<Acc[]> piece_;
+};
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_KIT_ROW_PIECES_H_
