@@ -10,6 +10,7 @@ import pathlib
 from typing import TYPE_CHECKING
 
 from jax_ffi_ops import kit as kit
+from jax_ffi_ops.heap import keep_freed_memory as keep_freed_memory
 
 if TYPE_CHECKING:
   from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm

@@ -10,6 +10,7 @@ import jax_ffi_ops
 import python_process
 
 _PUBLIC = (
+    ("jax_ffi_ops", "keep_freed_memory"),
     ("jax_ffi_ops", "kit"),
     ("jax_ffi_ops", "load"),
     ("jax_ffi_ops", "rms_norm"),
