@@ -4,6 +4,7 @@
 Looks at the shared objects of jax_ffi_ops, or at those named. It finds handlers
 by the names that the kit gives them, and those that XLA's macros made if the
 object is not stripped; symbols can be named instead. Nothing else is called.
+Without names it also measures how many page faults a large result takes.
 Exit status 1 if something is wrong, or if nothing could be tried.
 """
 
@@ -20,6 +21,7 @@ import jax
 import jaxlib
 
 from jax_ffi_ops import cuda_versions
+from jax_ffi_ops import fresh_pages
 from jax_ffi_ops import isolated
 from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit.load import abi
@@ -58,6 +60,11 @@ def _gpu() -> Iterator[Line]:
   for name, cuda in plugins.items():
     if lack := cuda_versions.lack(driver, cuda):
       yield f"  {name}: {lack}", False
+
+
+def _heap(seconds) -> Iterator[Line]:
+  if told := fresh_pages.sentence(seconds):
+    yield told, None
 
 
 def _examined(paths, seconds) -> Iterator[Line]:
@@ -124,6 +131,8 @@ def main() -> int:
   paths = options.libraries
   paths = paths or [(path, []) for path in sorted(here.glob("lib*.so"))]
   lines = [_versions(), _gpu(), _examined(paths, options.seconds)]
+  if not options.libraries:
+    lines.append(_heap(options.seconds))
   if not paths:
     lines.append([(f"No shared object in {here}: build it with Bazel", False)])
   states = set()

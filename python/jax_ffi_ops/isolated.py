@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a function in another process, which may crash or never return."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 import contextlib
 import ctypes
 import itertools
@@ -23,7 +23,11 @@ class Ended(Exception):
 
 
 def messages(
-    module: str, function: str, *arguments: Any, seconds: float
+    module: str,
+    function: str,
+    *arguments: Any,
+    seconds: float,
+    variables: Mapping[str, str] = {},
 ) -> Iterator[Any]:
   """Yields what a function yields in another process, as soon as it does.
 
@@ -32,6 +36,7 @@ def messages(
     function: one that it gives to `tell`.
     *arguments: for the function; they and the messages are values of JSON.
     seconds: how long the process may take from one message to the next.
+    variables: of its environment, besides those of this process.
 
   Raises:
     Ended: the process has crashed, ended itself, or taken too long.
@@ -40,7 +45,9 @@ def messages(
   command = [sys.executable, "-m", module, str(writer), function]
   process = subprocess.Popen(
       command + [json.dumps(argument) for argument in arguments],
-      env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+      env=os.environ
+      | {"PYTHONPATH": os.pathsep.join(sys.path)}
+      | dict(variables),
       pass_fds=[writer],
       stdin=subprocess.DEVNULL,
       stdout=subprocess.DEVNULL,

@@ -41,6 +41,9 @@ class DoctorTest(absltest.TestCase):
     printed = self.check(True)
     for op in ("add_rms_norm", "layer_norm", "rms_norm", "softmax"):
       self.assertRegex(printed, f"{op}_fwd +cpu .* registered, answers")
+    self.assertRegex(
+        printed, r"\nA result of 64 MiB on the CPU takes \d+ page faults and "
+    )
 
   def test_string_that_is_no_symbol(self):
     printed = self.check(True, self.renamed(b"norm_fwd"))
