@@ -19,6 +19,8 @@ def benchmark(name, tests = {}, slow = []):
     )
     py_binary(
         name = name,
+        # Large results take huge pages: docs/performance.md. setting.py removes it.
+        env = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"},
         visibility = ["//tests:__subpackages__"],
         **common
     )

@@ -136,9 +136,10 @@ that of the fastest of all peers: PyTorch, eager and compiled, NumPy, SciPy and
 oneDNN.
 """
 _END = """
-Measured with a warm heap: {}. Our ops reach {:.0%} to {:.0%} of the bandwidth of
-a copy, or of a sum of two arrays where they move more than two. [The other
-sizes](docs/benchmarks/cpu.md) are in a table of their own.
+Measured with [kept memory](docs/performance.md#fresh-pages): {}. Our ops reach
+{:.0%} to {:.0%} of the bandwidth of a copy, or of a sum of two arrays where they
+move more than two. [The other sizes](docs/benchmarks/cpu.md) are in a table of
+their own.
 """
 
 

@@ -32,13 +32,14 @@ _LEVELS = {
     },
     4: {},  # As the libraries choose.
 }
-# Memory that is freed stays with the process, and all of it is of one arena: a
-# large result does not pay for fresh pages in each call. Nothing is below 4 GB.
+# As jax_ffi_ops.keep_freed_memory(): a large result does not pay for fresh pages
+# in each call.
 _CLEAN_HEAP = {
-    "MALLOC_MMAP_THRESHOLD_": str(2**32),
+    "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(2**34),
     "MALLOC_ARENA_MAX": "1",
 }
+_OF_HEAPS = {*_CLEAN_HEAP, "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"}
 
 
 class Setting(NamedTuple):
@@ -65,7 +66,7 @@ class Setting(NamedTuple):
     if self.threads:
       new["OMP_NUM_THREADS"] = str(self.threads)
     if self.heap:
-      new = {name: new[name] for name in new if name not in _CLEAN_HEAP}
+      new = {name: new[name] for name in new if name not in _OF_HEAPS}
     if self.heap == "clean":
       new |= _CLEAN_HEAP
     return new

@@ -50,7 +50,10 @@ class SettingTest(parameterized.TestCase):
     self.assertEqual(seen["env"]["OMP_NUM_THREADS"], "1")
 
   def test_heaps(self):
-    clean = Setting(heap="clean").environment({"A": "1"})
+    clean = Setting(heap="clean").environment(
+        {"A": "1", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+    )
+    self.assertNotIn("GLIBC_TUNABLES", clean)
     self.assertEqual(clean["MALLOC_ARENA_MAX"], "1")
     self.assertEqual(Setting(heap="default").environment(clean), {"A": "1"})
 
