@@ -93,36 +93,32 @@ def _bind(operation, arrays: Mapping[int, np.ndarray]) -> Callable[[], None]:
 
 def norm(x, *weights, eps: float, rms: bool = False) -> Passes:
   """layer_norm or rms_norm of rows, with scale and maybe bias."""
+  # Of 16 bits it has only slow code for them.
+  weights = [w.astype(np.float32) for w in weights]
   flags = _SCALE | _SHIFT * (len(weights) > 1) | _RMS * rms
   options = ctypes.c_float(eps), flags
+  indices = _STATISTICS[rms:]
 
   def passes(direction, dy):
     y = np.empty_like(x)
-    statistics = [np.empty(len(x), np.float32) for _ in _STATISTICS[rms:]]
+    kept = {i: np.empty(len(x), np.float32) for i in indices}
     arrays = {_X: x, _Y: y} | dict(zip(_WEIGHTS, weights))
-    kept = dict(zip(_STATISTICS[rms:], statistics))
-    shapes = _shape(x), _shape(y), _shape(statistics[0])
-    weight = _DTYPES[weights[0].dtype.name]
+    shape, statistic = _shape(x), _shape(kept[indices[-1]])
     kind = _INFERENCE if direction == "forward" else _TRAINING
-    name = "layer_normalization_{}_primitive_desc_create_v2"
-    forward = _made(
-        name.format("forward"), _engine(), kind, *shapes, weight, *options, None
+    forward = _operation(
+        "layer_normalization_forward", kind, shape, shape, statistic, *options
     )
     if kind == _INFERENCE:
       return [_bind(forward, arrays)], [y]
-    gradients = [np.empty_like(array) for array in (x, *weights)]
-    backward = _made(
-        name.format("backward"),
-        *(_engine(), _BACKWARD, _shape(x), _shape(dy), _shape(x), shapes[2]),
-        *(weight, weight, *options, forward, None),
+    backward = _operation(
+        "layer_normalization_backward",
+        *(_BACKWARD, shape, shape, shape, statistic, *options, forward),
     )
-    pulled = {_X: x, _DX: gradients[0], _DY: dy} | kept
-    pulled |= dict(zip(_WEIGHTS[:1], weights))
+    gradients = [np.empty_like(array) for array in (x, *weights)]
+    pulled = {_X: x, _DX: gradients[0], _DY: dy, _WEIGHTS[0]: weights[0]} | kept
     pulled |= dict(zip(_WEIGHT_GRADIENTS, gradients[1:]))
-    return [_bind(forward, arrays | kept), _bind(backward, pulled)], [
-        y,
-        *gradients,
-    ]
+    runs = [_bind(forward, arrays | kept), _bind(backward, pulled)]
+    return runs, [y, *gradients]
 
   return passes
 
@@ -153,10 +149,6 @@ def make(name, function, direction, sets) -> Variant:
   del name
   operands, cotangents = ([np.asarray(x) for x in xs] for xs in sets[0])
   runs, arrays = function(*operands)(direction, *cotangents)
-  for run in runs:
-    run()
-  if direction == "backward":
-    runs, arrays = runs[1:], arrays[1:]
 
   def call():
     for run in runs:
@@ -165,10 +157,15 @@ def make(name, function, direction, sets) -> Variant:
   def wait(_=None):
     _call("dnnl_stream_wait", _stream())
 
+  if direction == "backward":  # Of what the forward pass has left.
+    call()
+    wait()
+    runs, arrays = runs[1:], arrays[1:]
+
   def results():
     call()
     wait()
-    return arrays
+    return [array.astype(operands[0].dtype) for array in arrays]
 
   samplers = {
       "call": lambda _: timing.waited(call, wait),

@@ -13,6 +13,7 @@ import argparse
 from collections.abc import Mapping
 import os
 import sys
+import tempfile
 from typing import NamedTuple
 
 # By level: the variable of our kernels is the level itself. XLA's is a flag, and
@@ -60,6 +61,9 @@ class Setting(NamedTuple):
     new = dict(old)
     if self.level:
       changed = dict(_LEVELS[self.level])
+      # PyTorch 2.13 would run what it has compiled for another level, wrongly.
+      cache = f"torchinductor_level{self.level}"
+      changed["TORCHINDUCTOR_CACHE_DIR"] = f"{tempfile.gettempdir()}/{cache}"
       if flags := changed.pop("XLA_FLAGS", None):
         new["XLA_FLAGS"] = f"{old.get('XLA_FLAGS', '')} {flags}".strip()
       new |= changed | {"XLA_FFI_OPS_CPU_LEVEL": str(self.level)}

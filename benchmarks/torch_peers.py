@@ -2,13 +2,20 @@
 """Peers that work on tensors: PyTorch's own functions, and those of others."""
 
 import functools
+import os
 
 import jax
 import torch
 import torch._dynamo
+import torch._inductor.config
 
 import timing
 from variants import Variant
+
+# torch.compile calls g++ for this machine, whatever level PyTorch is held to.
+_LEVELS = {"avx2": "x86-64-v3", "default": "x86-64"}
+if _LEVEL := _LEVELS.get(os.environ.get("ATEN_CPU_CAPABILITY")):
+  torch._inductor.config.cpp.march = _LEVEL
 
 
 def make(name, function, direction, sets) -> Variant:
