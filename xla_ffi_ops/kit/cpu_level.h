@@ -17,6 +17,25 @@
 
 namespace xla_ffi_ops {
 
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+namespace internal {
+
+// What else belongs to a level came with these. Clang 16 does not know the
+// names of the levels here.
+inline bool HasV3() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+         __builtin_cpu_supports("fma");
+}
+inline bool HasV4() {
+  return HasV3() && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") &&
+         __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+
+}  // namespace internal
+#endif
+
 // The level that kernels of this process use: 4, with AVX-512; 3, with AVX2 and
 // F16C; or 1. It is 0 on other processors.
 //
@@ -27,9 +46,8 @@ inline int CpuLevel() {
   static const int level = [] {
     const char* const variable = std::getenv("XLA_FFI_OPS_CPU_LEVEL");
     const int highest = variable == nullptr ? 4 : std::atoi(variable);
-    if (highest >= 4 && __builtin_cpu_supports("x86-64-v4")) return 4;
-    if (highest >= 3 && __builtin_cpu_supports("x86-64-v3")) return 3;
-    return 1;
+    if (highest >= 4 && internal::HasV4()) return 4;
+    return highest >= 3 && internal::HasV3() ? 3 : 1;
   }();
   return level;
 #else

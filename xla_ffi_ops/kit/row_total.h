@@ -40,7 +40,7 @@ XLA_FFI_OPS_HD void CombineLanes(Acc* lanes) {
 template <typename S, typename Acc, typename Statistic, typename Ahead>
 XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead) {
   constexpr int numbers = sizeof(S) / sizeof(Acc);
-  constexpr int kLanes = 128 / sizeof(Acc);
+  static constexpr int kLanes = 128 / sizeof(Acc);
   constexpr int64_t kGroup = 16 * kLanes;
   static_assert(kPiece<Acc> <= 16 * kGroup);
   Acc a[kLanes], b[kLanes];          // of a group
