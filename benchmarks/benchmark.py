@@ -26,6 +26,7 @@ import traceback
 
 import jax
 
+import contenders
 import entry
 import measurement
 
@@ -117,7 +118,7 @@ def main() -> int:
       )
     except Exception as error:  # Other lines may be well.
       traceback.print_exc()
-      note = measurement.first_line(error)
+      note = contenders.first_line(error)
       print(f"{start} FAILED: {note}", flush=True)
       if _report(status="failed", note=note, again=True):
         return 0  # A new process goes on: this one's device may be of no use.

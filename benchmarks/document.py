@@ -1,22 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured lines as JSON and tables, in docs/benchmarks and the README."""
+"""Measured lines, as JSON, and what tables and pictures ask of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
-import itertools
+from collections.abc import Mapping
 import json
 import math
-import re
-import textwrap
 from typing import Any
 
 LEVELS = {4: "AVX-512", 3: "AVX2", 1: "SSE2", 0: "no level"}
 PASSES = ("forward", "backward", "both")
 # Up to here, in bytes of an array, calls within a program are what counts.
 IN_CACHE = 2**20
-_PEERS = ("jax.numpy", "torch", "torch.compile", "onednn", "numpy", "scipy")
-_NO_ROWS = ("float16",)  # In the README; it is as fast as bfloat16.
-# The README has regions between such comments, which a report replaces.
-_REGION = r"(?s)(<!-- benchmarks: {} -->\n).*?(<!-- /benchmarks -->)"
 
 Line = Mapping[str, Any]  # measurement.Line, its setting and its name.
 Document = Mapping[str, Any]
@@ -77,129 +70,3 @@ def full(document: Document) -> list[Line]:
 def levels(document: Document) -> list[int]:
   """Returns the levels that were measured, the highest first."""
   return sorted({line["level"] for line in document["lines"]}, reverse=True)
-
-
-def _number(value):
-  if math.isnan(value):
-    return ""
-  digits = 2 if value < 0.1 else 1 if value < 10 else 0
-  return f"{value:.{digits}f}"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-  lines = [head, ["---"] * len(head), *rows]
-  return "".join("| " + " | ".join(line) + " |\n" for line in lines)
-
-
-def readme(document: Document, old: str) -> str:
-  """Returns the README with the largest size of each op, at each level."""
-  found = {}
-  for line in full(document):
-    if line["timing"] == "call" and line["dtype"] not in _NO_ROWS:
-      row = found.setdefault((line["op"], line["dtype"]), {})
-      kind = line["level"], line["pass"]
-      row[kind] = max(row.get(kind, line), line, key=lambda x: x["bytes"])
-  head = ["op", "size", "dtype"]
-  for level in levels(document):
-    head += [f"{LEVELS[level]}: forward", *PASSES[1:]]
-  rows, shares = [], []
-  for (op, dtype), row in found.items():
-    lines = [row.get(x) for x in itertools.product(levels(document), PASSES)]
-    cells = [
-        f"{_number(best(x, 'jax.numpy'))} ({_number(best(x))})" if x else ""
-        for x in lines
-    ]
-    rows.append([f"`{op}`", next(filter(None, lines))["size"], dtype, *cells])
-    shares += [x["share"] for x in lines if x]
-  if not rows:
-    return old
-  end = _END.format(about(document), min(shares), max(shares))
-  table = "\n".join((_fill(_BEGIN), _table(head, rows), _fill(end)))
-  for name, text in {"picture": _PICTURE, "table": table}.items():
-    new = lambda found: found[1] + text + found[2]
-    old = re.sub(_REGION.format(name), new, old)
-  return old
-
-
-def _fill(text):
-  return (
-      textwrap.fill(" ".join(text.split()), 80, break_on_hyphens=False) + "\n"
-  )
-
-
-_PICTURE = """![Times as fast as jax.numpy, by op and size](docs/benchmarks/cpu_speed.svg)
-"""
-_BEGIN = """
-Each number is the time of jit-compiled `jax.numpy`, in the fastest of several
-forms, divided by the time of our op, for the largest size. In parentheses is
-that of the fastest of all peers: PyTorch, eager and compiled, NumPy, SciPy and
-oneDNN.
-"""
-_END = """
-Measured with [kept memory](docs/performance.md#fresh-pages): {}. Our ops reach
-{:.0%} to {:.0%} of the bandwidth of a copy, or of a sum of two arrays where they
-move more than two. [The other sizes](docs/benchmarks/cpu.md) are in a table of
-their own.
-"""
-
-
-def page(document: Document) -> str:
-  """Returns the page of all lines, a table for each setting."""
-  parts = [_HEAD.format(about=_fill(about(document) + "."))]
-  key = lambda line: (-line["level"], -line["threads"], line["heap"])
-  for _, lines in itertools.groupby(sorted(document["lines"], key=key), key):
-    lines = list(lines)
-    first = lines[0]
-    threads = f"{first['threads']} thread" + "s" * (first["threads"] > 1)
-    parts.append(
-        f"## {LEVELS[first['level']]}, {threads}, {first['heap']} heap\n"
-    )
-    peers = [
-        x for x in _PEERS if not all(math.isnan(best(l, x)) for l in lines)
-    ]
-    head = [
-        "op",
-        "size",
-        "dtype",
-        "pass",
-        "timing",
-        "us",
-        "+-",
-        "GB/s",
-        "share",
-    ]
-    head += [*peers, "ulps", *(f"{x}'s" for x in peers[:2])]
-    parts.append(_table(head, (_cells(line, peers) for line in lines)))
-  return "\n".join(parts)
-
-
-def _cells(line, peers):
-  first, median, third = line["quartiles"]["ours"]
-  ulps = lambda name: _number(line["ulps"].get(name, math.nan))
-  return [
-      *(line[x] for x in ("op", "size", "dtype", "pass", "timing")),
-      _number(1e6 * median),
-      f"{(third - first) / median / 2:.0%}",
-      _number(line["bandwidth"] / 1e9),
-      f"{line['share']:.0%} of {line['stream']}",
-      *(_number(best(line, x)) for x in peers),
-      *(ulps(x) for x in ("ours", *peers[:2])),
-  ]
-
-
-_HEAD = """# Benchmarks on the CPU
-
-`./bazelw run //benchmarks:report -- --write` has made this page, the
-[pictures](cpu_speed.svg) and [cpu.json](cpu.json), which has all quartiles.
-
-{about}
-A line has the median time of a call in microseconds, and half of what is between
-its quartiles; the bandwidth for the arrays that have to be moved, and its share
-of a copy's or of a sum's of two arrays; how many times as long each peer took,
-in its fastest form; and the largest errors in units in the last place.
-[performance.md](../performance.md) says more on each of these.
-
-![Times as fast as jax.numpy](cpu_speed.svg)
-
-![Share of a copy's bandwidth](cpu_share.svg)
-"""

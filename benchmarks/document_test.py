@@ -13,6 +13,7 @@ from absl.testing import parameterized
 import chart
 import document
 import pictures
+import tables
 
 _SVG = "{http://www.w3.org/2000/svg}"
 
@@ -82,7 +83,7 @@ old
 <!-- /benchmarks -->
 below
 """
-    new = document.readme(_TWO_LEVELS, old)
+    new = tables.readme(_TWO_LEVELS, old)
     self.assertRegex(
         new,
         r"(?s)\Aabove\n.*\(docs/benchmarks/cpu_speed.svg\)\n.*between\n.*below\n\Z",
@@ -103,10 +104,10 @@ below
         "2001-02-03, 2 cores of a processor; jax 1.2.3, torch 4", text
     )
     self.assertIn("reach 50% to 62% of", text)
-    self.assertEqual(document.readme(_TWO_LEVELS, new), new)
+    self.assertEqual(tables.readme(_TWO_LEVELS, new), new)
 
   def test_page(self):
-    page = document.page(_TWO_LEVELS)
+    page = tables.page(_TWO_LEVELS)
     self.assertEqual(
         re.findall("(?m)^## (.*)$", page),
         [

@@ -17,6 +17,7 @@ import measurement
 from operands import array
 from operands import indices
 from operands import weight
+import programs
 import timing
 import variants
 
@@ -91,7 +92,7 @@ class HarnessTest(parameterized.TestCase):
     calls = 7
     made = _ROWS.make_sets("8x4", "float32", sets)
     run = lambda _, arrays: variants.run_pass(_plain, direction, *arrays)
-    graph = variants._graph(run, [((), arrays) for arrays in made], calls)
+    graph = programs.graph(run, [((), arrays) for arrays in made], calls)
     text = graph.func.as_text()
     self.assertEqual(text.count(" tanh("), calls, text)
     # The gradients of the weights.
@@ -101,7 +102,7 @@ class HarnessTest(parameterized.TestCase):
   def test_nothing_leaves_a_loop(self):
     made = _ROWS.make_sets("8x4", "float32", 1)
     run = lambda _, arrays: variants.run_pass(_plain, "forward", *arrays)
-    loop = variants._loop(run, ((), made[0]))
+    loop = programs.loop(run, ((), made[0]))
     body, entry_computation = loop.args[0].as_text().split("\nENTRY")
     self.assertIn(" tanh(", body)
     self.assertNotIn(" tanh(", entry_computation)

@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One line of the benchmark: a pass of an op, its peers, and a copy."""
 
-import functools
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
-
-import accuracy
-import libraries
+import contenders
 import programs
-import streams
 import timing
-import variants
 
 TIMINGS = ("call", "program", "in_place", "device")
 
@@ -61,72 +54,6 @@ class Line(NamedTuple):
     )
 
 
-def first_line(error: BaseException) -> str:
-  """Returns what an error says, in short."""
-  text = str(error).strip() or type(error).__name__
-  return text.splitlines()[0]
-
-
-def _makers(entry, direction):
-  """Returns what makes the variants of an op and its peers, by name."""
-  functions = {"ours": entry.function} | dict(entry.peers)
-  makers = {
-      name: functools.partial(variants.of_function, function, direction)
-      for name, function in functions.items()
-  }
-  if direction == "backward":
-    makers["ours"] = functools.partial(variants.of_vjp, entry.function)
-    for name, function in entry.peers.items():
-      if name.startswith("jax.numpy"):
-        makers[name + ", kept"] = functools.partial(variants.of_vjp, function)
-  for name, maker in libraries.makers(entry.libraries).items():
-    makers[name] = functools.partial(maker, direction)
-  return makers
-
-
-def _samplers(entry, direction, way, sets, calls, peers):
-  """Returns the samplers and the errors of variants, and why others have none."""
-  definition, *_ = entry.peers.values()
-  wanted = accuracy.wanted(definition, direction, *sets[0])
-  shapes = [x.shape for x in jax.tree.leaves(sets[0])]
-  dtype = max((x.dtype for x in sets[0][0]), key=lambda x: x.itemsize)
-  samplers, ulps, dropped = {}, {}, {}
-  for name, make in _makers(entry, direction).items():
-    if name != "ours" and peers is not None and name not in peers:
-      continue
-    try:
-      variant = make(sets)
-      if variant is None or way not in variant.samplers:
-        continue
-      error = accuracy.error(variant.call(), wanted)
-      if not error.relative <= accuracy.tolerance(shapes, dtype):  # Nor NaN.
-        raise RuntimeError(f"inaccurate, relative error {error.relative:.1e}")
-      samplers[name] = variant.samplers[way](calls)
-      ulps[name] = error.ulps
-    except Exception as error:  # Each library has its own.
-      if name == "ours":
-        raise
-      dropped[name] = first_line(error)
-  return samplers, ulps, dropped
-
-
-def _stream_samplers(name, way, sets, calls):
-  """Returns those of copies, or of sums of two arrays; the fastest counts."""
-  functions = {"copy": [jnp.negative], "add": [jnp.add]}[name]
-  if way == "call":
-    functions += {"copy": [jnp.copy, streams.copy], "add": [streams.add]}[name]
-  if way == "program":
-    functions += {"copy": [streams.copy], "add": [streams.add]}[name]
-  largest = [max(operands, key=lambda x: x.nbytes) for operands, _ in sets]
-  operands = [(x, -x) if name == "add" else (x,) for x in largest]
-  return {
-      f"{name} {i}": variants.of_function(
-          function, "forward", [(xs, ()) for xs in operands]
-      ).samplers[way](calls)
-      for i, function in enumerate(functions)
-  }
-
-
 def measure(
     entry, size, dtype, direction, way, *, peers=None, rounds, calls=None
 ) -> Line:
@@ -147,19 +74,20 @@ def measure(
     RuntimeError: the op itself is inaccurate or cannot run.
   """
   entry = entry.at(size)
-  stream_bytes, count = entry.stream_bytes(size, dtype), entry.streams_of(
-      direction
-  )
+  stream_bytes = entry.stream_bytes(size, dtype)
+  count = entry.streams_of(direction)
   moved = count * stream_bytes
   if way == "device":
-    calls = calls or programs.calls(moved)
-    sets = entry.make_sets(size, dtype, min(programs.sets(moved), calls))
+    calls = calls or programs.graph_calls(moved)
+    sets = entry.make_sets(size, dtype, min(programs.graph_sets(moved), calls))
   else:
     sets = entry.make_sets(size, dtype, 1)
-  samplers, ulps, dropped = _samplers(entry, direction, way, sets, calls, peers)
+  samplers, ulps, dropped = contenders.samplers(
+      entry, dtype, direction, way, sets, calls, peers
+  )
   # For a GPU, of a copy alone: a negation, since XLA would leave out copies.
   stream = "copy" if count <= 2 or way == "device" else "add"
-  samplers |= _stream_samplers(stream, way, sets, calls)
+  samplers |= contenders.stream_samplers(stream, way, sets, calls)
   timings = timing.interleave(samplers, rounds)
   host_bound = max(t.on_host for t in timings.values()) > 0.9
   streamed = min(

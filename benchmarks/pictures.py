@@ -10,6 +10,7 @@ import chart
 import document
 from document import Document
 from document import Line
+import tables
 
 _NOT_DRAWN = ("float16",)
 
@@ -17,6 +18,10 @@ _NOT_DRAWN = ("float16",)
 def _bytes(value: float) -> str:
   power = math.log2(value) // 10
   return f"{value / 1024**power:.0f} {('B', 'KiB', 'MiB', 'GiB')[int(power)]}"
+
+
+def _times(value: float) -> str:
+  return f"{value:g}x" if value >= 1 else f"1/{1 / value:g}x"
 
 
 def _panels(lines, levels, value: Callable[[Line], float]):
@@ -49,11 +54,11 @@ def files(measured: Document, readme: str) -> dict[str, str]:
   measured = json.loads(text)  # As rounded as what is read.
   made = {
       "cpu.json": text,
-      "cpu.md": document.page(measured),
+      "cpu.md": tables.page(measured),
       **draw(measured),
   }
   made = {f"docs/benchmarks/{name}": text for name, text in made.items()}
-  return made | {"README.md": document.readme(measured, readme)}
+  return made | {"README.md": tables.readme(measured, readme)}
 
 
 def draw(measured: Document) -> dict[str, str]:
@@ -83,8 +88,9 @@ def draw(measured: Document) -> dict[str, str]:
     values = [v for _, p in panels for points in p.values() for _, v in points]
     low, high = (round(math.log2(f(values))) for f in (min, max))
     low, high = min(low, -1), max(high + 1, 2)
-    ticks = [2.0**i for i in range(low, high + 1)]
-    return chart.Axis(ticks[0], ticks[-1], ticks, "{:g}x".format)
+    step = math.ceil((high - low) / 6)
+    ticks = [2.0**i for i in range(low, high + 1) if i % step == 0]
+    return chart.Axis(2.0**low, 2.0**high, ticks, _times)
 
   def shares(_):
     ticks = [0, 0.25, 0.5, 0.75, 1]

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a line times: an op, its peers, and a copy or a sum of two arrays."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+
+import accuracy
+import libraries
+import streams
+import variants
+
+
+def first_line(error: BaseException) -> str:
+  """Returns what an error says, in short."""
+  text = str(error).strip() or type(error).__name__
+  return text.splitlines()[0]
+
+
+def _makers(entry, direction):
+  """Returns what makes the variants of an op and its peers, by name."""
+  functions = {"ours": entry.function} | dict(entry.peers)
+  makers = {
+      name: functools.partial(variants.of_function, function, direction)
+      for name, function in functions.items()
+  }
+  if direction == "backward":
+    makers["ours"] = functools.partial(variants.of_vjp, entry.function)
+    for name, function in entry.peers.items():
+      if name.startswith("jax.numpy"):
+        makers[name + ", kept"] = functools.partial(variants.of_vjp, function)
+  for name, maker in libraries.makers(entry.libraries).items():
+    makers[name] = functools.partial(maker, direction)
+  return makers
+
+
+def samplers(entry, dtype, direction, way, sets, calls, peers):
+  """Returns the samplers of an op and its peers, by name.
+
+  Args:
+    entry: at a size.
+    dtype: of the line, as are the next two.
+    direction: the pass.
+    way: of timing.
+    sets: of operands and cotangents.
+    calls: of a program for a GPU.
+    peers: their names, or None for all.
+
+  Returns:
+    The samplers, the errors in ulps, and why other peers have none.
+  """
+  definition, *_ = entry.peers.values()
+  wanted = accuracy.wanted(definition, direction, *sets[0])
+  shapes = [x.shape for x in jax.tree.leaves(sets[0])]
+  found, ulps, dropped = {}, {}, {}
+  for name, make in _makers(entry, direction).items():
+    if name != "ours" and peers is not None and name not in peers:
+      continue
+    try:
+      variant = make(sets)
+      if variant is None or way not in variant.samplers:
+        continue
+      error = accuracy.error(variant.call(), wanted)
+      if not error.relative <= accuracy.tolerance(shapes, dtype):  # Nor NaN.
+        raise RuntimeError(f"inaccurate, relative error {error.relative:.1e}")
+      found[name] = variant.samplers[way](calls)
+      ulps[name] = error.ulps
+    except Exception as error:  # Each library has its own.
+      if name == "ours":
+        raise
+      dropped[name] = first_line(error)
+  return found, ulps, dropped
+
+
+def stream_samplers(name, way, sets, calls):
+  """Returns those of copies, or of sums of two arrays; the fastest counts."""
+  functions = {"copy": [jnp.negative], "add": [jnp.add]}[name]
+  if way == "call":
+    functions += {"copy": [jnp.copy, streams.copy], "add": [streams.add]}[name]
+  if way == "program":
+    functions += {"copy": [streams.copy], "add": [streams.add]}[name]
+  largest = [max(operands, key=lambda x: x.nbytes) for operands, _ in sets]
+  operands = [(x, -x) if name == "add" else (x,) for x in largest]
+  return {
+      f"{name} {i}": variants.of_function(
+          function, "forward", [(xs, ()) for xs in operands]
+      ).samplers[way](calls)
+      for i, function in enumerate(functions)
+  }
