@@ -21,7 +21,7 @@ jax.jit(lambda x: x + 1)(1)  # An unknown flag would end it.
 print(json.dumps({
     "level": kit.cpu_level(),
     "cores": len(os.sched_getaffinity(0)),
-    "numpy": __cpu_features__["X86_V4"],
+    "numpy": __cpu_features__.get("X86_V4", False),
     "env": dict(os.environ),
 }))
 """
