@@ -11,7 +11,6 @@ import document
 from document import Document
 
 _PEERS = ("jax.numpy", "torch", "torch.compile", "onednn", "numpy", "scipy")
-_NO_ROWS = ("float16",)  # In the README, which has little room.
 # The README has regions between such comments, which a report replaces.
 _REGION = r"(?s)(<!-- benchmarks: {} -->\n).*?(<!-- /benchmarks -->)"
 
@@ -32,7 +31,7 @@ def readme(measured: Document, old: str) -> str:
   """Returns the README with the largest size of each op, at each level."""
   found = {}
   for line in document.full(measured):
-    if line["timing"] == "call" and line["dtype"] not in _NO_ROWS:
+    if line["timing"] == "call":
       row = found.setdefault((line["op"], line["dtype"]), {})
       kind = line["level"], line["pass"]
       row[kind] = max(row.get(kind, line), line, key=lambda x: x["bytes"])
@@ -56,7 +55,12 @@ def readme(measured: Document, old: str) -> str:
   if not rows:
     return old
   end = _END.format(document.about(measured), min(shares), max(shares))
-  table = "\n".join((_fill(_BEGIN), _table(head, rows), _fill(end)))
+  peers = {
+      x.split(",")[0] for line in document.full(measured) for x in line["peers"]
+  }
+  others = " and ".join(x for x in _PEERS[1:] if x in peers) or "no other peer"
+  begin = _fill(_BEGIN.format(others))
+  table = "\n".join((begin, _table(head, rows), _fill(end)))
   for name, text in {"picture": _PICTURE, "table": table}.items():
     new = lambda found: found[1] + text + found[2]
     old = re.sub(_REGION.format(name), new, old)
@@ -74,8 +78,7 @@ _PICTURE = """![Times as fast as jax.numpy, by op and size](docs/benchmarks/cpu_
 _BEGIN = """
 Each number is the time of jit-compiled `jax.numpy`, in the fastest of several
 forms, divided by the time of our op, for the largest size. In parentheses is
-that of the fastest of all peers: PyTorch, eager and compiled, NumPy, SciPy and
-oneDNN.
+that of the fastest of all peers; beside `jax.numpy`, {} took part.
 """
 _END = """
 Measured with [kept memory](docs/performance.md#fresh-pages): {}. Our ops reach
