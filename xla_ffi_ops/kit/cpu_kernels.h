@@ -106,17 +106,19 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
     plain &= arrays.weights[i].data == nullptr;
   }
   for (int i = 0; i < F::kSums; ++i) plain &= sums[i] == nullptr;
+  // Without rows, there may be no memory behind an array, not even for weights.
+  const bool has_rows = range.groups > 0 && range.rows > 0;
   internal::PieceArrays<F, Acc, In> pieces;
-  for (int i = 0; i < F::kInputs; ++i) {
+  for (int i = 0; i < F::kInputs && has_rows; ++i) {
     pieces.inputs[i] = In(arrays.inputs[i]);
   }
-  for (int i = 0; i < F::Weights::kSize && !plain; ++i) {
+  for (int i = 0; i < F::Weights::kSize && has_rows && !plain; ++i) {
     using Weight = internal::InputRows<Acc>;
     pieces.weights[i] = arrays.weights[i].data == nullptr
                             ? Weight(F::Weights::Absent(i), cols)
                             : Weight(arrays.weights[i]);
   }
-  for (int i = 0; i < F::kOutputs; ++i) {
+  for (int i = 0; i < F::kOutputs && has_rows; ++i) {
     pieces.outputs[i] = internal::OutputRows<Acc>(arrays.outputs[i], cols);
   }
   for (int64_t group = 0; group < range.groups; ++group) {
