@@ -147,8 +147,6 @@ below
     """Nobody has changed it by hand; `report -- --render` writes it anew."""
     root = pathlib.Path(__file__).parent.parent
     saved = root / "docs/benchmarks/cpu.json"
-    if not saved.exists():
-      self.skipTest("nothing has been measured yet")
     readme = (root / "README.md").read_text("utf-8")
     made = pictures.files(json.loads(saved.read_text("utf-8")), readme)
     for name, text in made.items():

@@ -23,8 +23,4 @@ def make(name, function, direction, sets) -> Variant | None:
     found = call()
     return found if isinstance(found, tuple) else (found,)
 
-  samplers = {
-      "call": lambda _: timing.waited(call, wait),
-      "program": lambda _: timing.enqueued(timing.repeated(call), wait),
-  }
-  return Variant(results, samplers)
+  return Variant(results, timing.host_samplers(call, wait))

@@ -100,8 +100,4 @@ def make(name, function, direction, sets) -> Variant:
     wait()
     return [array.astype(operands[0].dtype) for array in arrays]
 
-  samplers = {
-      "call": lambda _: timing.waited(call, wait),
-      "program": lambda _: timing.enqueued(timing.repeated(call), wait),
-  }
-  return Variant(results, samplers)
+  return Variant(results, timing.host_samplers(call, wait))

@@ -58,8 +58,8 @@ def readme(measured: Document, old: str) -> str:
   peers = {
       x.split(",")[0] for line in document.full(measured) for x in line["peers"]
   }
-  others = " and ".join(x for x in _PEERS[1:] if x in peers) or "no other peer"
-  begin = _fill(_BEGIN.format(others))
+  others = [x for x in _PEERS[1:] if x in peers] or ["none"]
+  begin = _fill(_BEGIN.format(", ".join(others)))
   table = "\n".join((begin, _table(head, rows), _fill(end)))
   for name, text in {"picture": _PICTURE, "table": table}.items():
     new = lambda found: found[1] + text + found[2]
@@ -78,7 +78,7 @@ _PICTURE = """![Times as fast as jax.numpy, by op and size](docs/benchmarks/cpu_
 _BEGIN = """
 Each number is the time of jit-compiled `jax.numpy`, in the fastest of several
 forms, divided by the time of our op, for the largest size. In parentheses is
-that of the fastest of all peers; beside `jax.numpy`, {} took part.
+that of the fastest of all peers. Beside `jax.numpy`, these took part: {}.
 """
 _END = """
 Measured with [kept memory](docs/performance.md#fresh-pages): {}. Our ops reach

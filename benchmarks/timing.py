@@ -96,6 +96,16 @@ def repeated(call: Callable[[], object]) -> Callable[[int], object]:
   return enqueue
 
 
+def host_samplers(
+    call: Callable[[], object], wait: Callable
+) -> dict[str, Callable[[int], Sampler]]:
+  """Returns, for a `Variant`, the ways to time a function that is not JAX's."""
+  return {
+      "call": lambda _: waited(call, wait),
+      "program": lambda _: enqueued(repeated(call), wait),
+  }
+
+
 def pipelined(
     program: Callable[[], object], wait: Callable, calls: int
 ) -> Sampler:

@@ -45,11 +45,7 @@ def make(name, function, direction, sets) -> Variant:
   def device(count):
     return timing.pipelined(_program(calls, count, stream), wait, count)
 
-  samplers = {
-      "call": lambda _: timing.waited(call, wait),
-      "program": lambda _: timing.enqueued(timing.repeated(call), wait),
-      "device": device,
-  }
+  samplers = timing.host_samplers(call, wait) | {"device": device}
   return Variant(results, samplers)
 
 

@@ -13,13 +13,8 @@
 namespace xla_ffi_ops::internal {
 namespace {
 
-template <typename T>
-XLA_FFI_OPS_HD void Widen(const T* from, float* to, int64_t n) {
-  for (int64_t j = 0; j < n; ++j) to[j] = from[j];
-}
-
-template <typename T>
-XLA_FFI_OPS_HD void Narrow(const float* from, T* to, int64_t n) {
+template <typename From, typename To>
+XLA_FFI_OPS_HD void Convert(const From* from, To* to, int64_t n) {
   for (int64_t j = 0; j < n; ++j) to[j] = from[j];
 }
 
@@ -37,7 +32,7 @@ XLA_FFI_OPS_V4 void WidenV4(const Float16* from, float* to, int64_t n) {
         _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + j));
     _mm512_storeu_ps(to + j, _mm512_maskz_cvtph_ps(kAll, half));
   }
-  Widen(from + j, to + j, n - j);
+  Convert(from + j, to + j, n - j);
 }
 
 XLA_FFI_OPS_V4 void NarrowV4(const float* from, Float16* to, int64_t n) {
@@ -47,7 +42,7 @@ XLA_FFI_OPS_V4 void NarrowV4(const float* from, Float16* to, int64_t n) {
                                             _MM_FROUND_TO_NEAREST_INT);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + j), half);
   }
-  Narrow(from + j, to + j, n - j);
+  Convert(from + j, to + j, n - j);
 }
 
 XLA_FFI_OPS_V3 void WidenV3(const Float16* from, float* to, int64_t n) {
@@ -57,7 +52,7 @@ XLA_FFI_OPS_V3 void WidenV3(const Float16* from, float* to, int64_t n) {
         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + j));
     _mm256_storeu_ps(to + j, _mm256_cvtph_ps(half));
   }
-  Widen(from + j, to + j, n - j);
+  Convert(from + j, to + j, n - j);
 }
 
 XLA_FFI_OPS_V3 void NarrowV3(const float* from, Float16* to, int64_t n) {
@@ -67,7 +62,7 @@ XLA_FFI_OPS_V3 void NarrowV3(const float* from, Float16* to, int64_t n) {
         _mm256_cvtps_ph(_mm256_loadu_ps(from + j), _MM_FROUND_TO_NEAREST_INT);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + j), half);
   }
-  Narrow(from + j, to + j, n - j);
+  Convert(from + j, to + j, n - j);
 }
 
 // Rounds the upper halves of floats that are not NaN.
@@ -94,7 +89,7 @@ XLA_FFI_OPS_V4 void NarrowV4(const float* from, BFloat16* to, int64_t n) {
     const __m512 low = _mm512_loadu_ps(from + j);
     const __m512 high = _mm512_loadu_ps(from + j + 16);
     if (_mm512_cmp_ps_mask(low, high, _CMP_UNORD_Q) != 0) {
-      Narrow(from + j, to + j, 32);
+      Convert(from + j, to + j, 32);
       continue;
     }
     for (int k = 0; k < 2; ++k) {
@@ -104,7 +99,7 @@ XLA_FFI_OPS_V4 void NarrowV4(const float* from, BFloat16* to, int64_t n) {
                           _mm512_maskz_cvtepi32_epi16(kAll, rounded));
     }
   }
-  Narrow(from + j, to + j, n - j);
+  Convert(from + j, to + j, n - j);
 }
 XLA_FFI_OPS_V3 void NarrowV3(const float* from, BFloat16* to, int64_t n) {
   int64_t j = 0;
@@ -112,7 +107,7 @@ XLA_FFI_OPS_V3 void NarrowV3(const float* from, BFloat16* to, int64_t n) {
     const __m256 low = _mm256_loadu_ps(from + j);
     const __m256 high = _mm256_loadu_ps(from + j + 8);
     if (_mm256_movemask_ps(_mm256_cmp_ps(low, high, _CMP_UNORD_Q)) != 0) {
-      Narrow(from + j, to + j, 16);
+      Convert(from + j, to + j, 16);
       continue;
     }
     const __m256i words =
@@ -121,7 +116,7 @@ XLA_FFI_OPS_V3 void NarrowV3(const float* from, BFloat16* to, int64_t n) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + j),
                         _mm256_permute4x64_epi64(words, 0xd8));
   }
-  Narrow(from + j, to + j, n - j);
+  Convert(from + j, to + j, n - j);
 }
 
 #endif
@@ -133,7 +128,7 @@ void WidenRow(const Float16* from, float* to, int64_t n) {
   if (CpuLevel() == 4) return WidenV4(from, to, n);
   if (CpuLevel() == 3) return WidenV3(from, to, n);
 #endif
-  Widen(from, to, n);
+  Convert(from, to, n);
 }
 
 void NarrowRow(const float* from, Float16* to, int64_t n) {
@@ -141,11 +136,11 @@ void NarrowRow(const float* from, Float16* to, int64_t n) {
   if (CpuLevel() == 4) return NarrowV4(from, to, n);
   if (CpuLevel() == 3) return NarrowV3(from, to, n);
 #endif
-  Narrow(from, to, n);
+  Convert(from, to, n);
 }
 
 void WidenRow(const BFloat16* from, float* to, int64_t n) {
-  AtCpuLevel([=]() XLA_FFI_OPS_INLINED { Widen(from, to, n); });
+  AtCpuLevel([=]() XLA_FFI_OPS_INLINED { Convert(from, to, n); });
 }
 
 void NarrowRow(const float* from, BFloat16* to, int64_t n) {
@@ -153,7 +148,7 @@ void NarrowRow(const float* from, BFloat16* to, int64_t n) {
   if (CpuLevel() == 4) return NarrowV4(from, to, n);
   if (CpuLevel() == 3) return NarrowV3(from, to, n);
 #endif
-  Narrow(from, to, n);
+  Convert(from, to, n);
 }
 
 }  // namespace xla_ffi_ops::internal

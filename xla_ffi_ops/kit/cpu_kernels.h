@@ -118,7 +118,7 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
                             ? Weight(F::Weights::Absent(i), cols)
                             : Weight(arrays.weights[i]);
   }
-  for (int i = 0; i < F::kOutputs && has_rows; ++i) {
+  for (int i = 0; i < F::kOutputs; ++i) {
     pieces.outputs[i] = internal::OutputRows<Acc>(arrays.outputs[i], cols);
   }
   for (int64_t group = 0; group < range.groups; ++group) {

@@ -20,8 +20,9 @@ namespace xla_ffi_ops {
 #ifdef XLA_FFI_OPS_CPU_LEVELS
 namespace internal {
 
-// What else belongs to a level came with these. Clang 16 does not know the
-// names of the levels here.
+#ifdef __clang__
+// Clang 16 does not know the names of the levels here. What else belongs to a
+// level came with these.
 inline bool HasV3() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
          __builtin_cpu_supports("fma");
@@ -32,6 +33,10 @@ inline bool HasV4() {
          __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl");
 }
+#else
+inline bool HasV3() { return __builtin_cpu_supports("x86-64-v3"); }
+inline bool HasV4() { return __builtin_cpu_supports("x86-64-v4"); }
+#endif
 
 }  // namespace internal
 #endif

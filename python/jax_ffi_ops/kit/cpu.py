@@ -12,10 +12,10 @@ _V3 = frozenset("avx avx2 bmi1 bmi2 f16c fma abm movbe xsave".split())
 _V4 = _V3 | frozenset("avx512f avx512bw avx512cd avx512dq avx512vl".split())
 
 
-def _machine_level(cpuinfo="/proc/cpuinfo"):
+def _machine_level():
   if platform.machine() != "x86_64":
     return 0
-  with open(cpuinfo, encoding="utf-8", errors="replace") as file:
+  with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
     line = next((line for line in file if line.startswith("flags")), "")
   flags = frozenset(line.split())
   return 4 if _V4 <= flags else 3 if _V3 <= flags else 1
