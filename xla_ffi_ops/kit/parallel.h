@@ -21,6 +21,33 @@ struct CpuContext {
   xla::ffi::ThreadPool pool;
 };
 
+// ParallelFor (below) in several phases over the same ranges: calls
+// body(phase, begin, end) for all of them, then finish(phase), and goes on with
+// the next phase. What fails ends all of it.
+//
+// A thread that comes to the next phase waits for the ranges that others are at
+// work on, which takes no longer than a range. It never waits for a thread of
+// the pool to begin, which is what deadlocks.
+template <typename Body, typename Finish = internal::Nothing>
+HandlerResult ParallelPhases(xla::ffi::ThreadPool pool, int64_t phases,
+                             int64_t n, int64_t grain, Body body,
+                             Finish finish = {}) {
+  using Loop = internal::LoopOf<Body, Finish>;
+  if (n <= 0) return internal::FinishAll(phases, finish);
+  grain = std::max<int64_t>(1, grain);
+  const internal::Split split{n, grain, n / grain + (n % grain != 0), phases};
+  const int64_t threads =
+      split.ranges == 1 ? 1 : std::min(pool.num_threads(), split.ranges);
+  if (threads <= 1) {
+    Loop loop(split, std::move(body), std::move(finish));
+    loop.Run();
+    return loop.error();
+  }
+  return internal::RunLoop(
+      pool, threads,
+      std::make_shared<Loop>(split, std::move(body), std::move(finish)));
+}
+
 // Calls body(begin, end) for the ranges of `grain` items, of which the last may
 // be shorter, that make up [0, n); and then finish(), once. The ranges depend
 // on n and grain alone; their order, and the thread of each, on chance.
@@ -40,20 +67,7 @@ struct CpuContext {
 template <typename Body, typename Finish = internal::Nothing>
 HandlerResult ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
                           Body body, Finish finish = {}) {
-  using Loop = internal::LoopOf<Body, Finish>;
-  if (n <= 0) return internal::Try<xla::ffi::Error>(finish);
-  grain = std::max<int64_t>(1, grain);
-  const internal::Split split{n, grain, n / grain + (n % grain != 0)};
-  const int64_t threads =
-      split.ranges == 1 ? 1 : std::min(pool.num_threads(), split.ranges);
-  if (threads <= 1) {
-    Loop loop(split, std::move(body), std::move(finish));
-    loop.Run();
-    return loop.error();
-  }
-  return internal::RunLoop(
-      pool, threads,
-      std::make_shared<Loop>(split, std::move(body), std::move(finish)));
+  return ParallelPhases(pool, 1, n, grain, std::move(body), std::move(finish));
 }
 
 // The grain that keeps work below about 128 KiB of memory traffic on one

@@ -56,29 +56,42 @@ Error Wait(xla::ffi::Future& future) {
 }
 
 bool ParallelLoop::Run() {
-  bool last = false;
-  int64_t range;
-  while ((range = next_.fetch_add(1, std::memory_order_relaxed)) <
-         split_.ranges) {
+  const int64_t steps = split_.ranges + 1;
+  int64_t next;
+  while ((next = next_.fetch_add(1, std::memory_order_relaxed)) <
+         split_.ranges * split_.phases) {
+    const int64_t phase = next / split_.ranges;
+    const int64_t range = next % split_.ranges;
+    // Running threads have all that is left of the phase before: ranges are
+    // taken in order. So this takes no longer than a range does.
+    while (phase_.load(std::memory_order_acquire) < phase) {
+      std::this_thread::yield();
+    }
+    const int64_t step = phase * steps + range;
     const int64_t begin = range * split_.grain;
     const int64_t end = begin + std::min(split_.grain, split_.n - begin);
-    if (!Skips(range)) Done(range, CallBody(begin, end));
-    last = unfinished_.fetch_sub(1, std::memory_order_release) == 1;
+    if (!Skips(step)) Done(step, CallBody(phase, begin, end));
+    if (unfinished_.fetch_sub(1, std::memory_order_release) > 1) continue;
+    unfinished_.load(std::memory_order_acquire);  // What all threads have done.
+    const int64_t last = (phase + 1) * steps - 1;
+    if (!Skips(last)) Done(last, CallFinish(phase));
+    if (phase + 1 == split_.phases) {
+      // A task may start only later, and keep the loop alive until then.
+      DestroyFunctions();
+      Release();
+      return true;
+    }
+    unfinished_.store(split_.ranges, std::memory_order_relaxed);
+    phase_.store(phase + 1, std::memory_order_release);
   }
-  if (!last) return false;
-  unfinished_.load(std::memory_order_acquire);  // What all threads have done.
-  if (!Skips(split_.ranges)) Done(split_.ranges, CallFinish());
-  // A task may start only later, and keep the loop alive until then.
-  DestroyFunctions();
-  Release();
-  return true;
+  return false;
 }
 
-void ParallelLoop::Done(int64_t range, Error error) {
+void ParallelLoop::Done(int64_t step, Error error) {
   if (error.success()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (Skips(range)) return;
-  failed_.store(range, std::memory_order_relaxed);
+  if (Skips(step)) return;
+  failed_.store(step, std::memory_order_relaxed);
   error_ = std::move(error);
 }
 

@@ -97,11 +97,12 @@ void WhenDone(xla::ffi::Future& future, Fn fn) {
 // would never end (see ParallelFor, whose threads do not wait).
 xla::ffi::Error Wait(xla::ffi::Future& future);
 
-// How a loop over n items is split.
+// How a loop over n items is split, in each of its phases.
 struct Split {
   int64_t n;
   int64_t grain;
   int64_t ranges;
+  int64_t phases = 1;
 };
 
 class ParallelLoop {
@@ -117,23 +118,46 @@ class ParallelLoop {
   const xla::ffi::Error& error() const { return error_; }
 
  private:
-  virtual xla::ffi::Error CallBody(int64_t begin, int64_t end) = 0;
-  virtual xla::ffi::Error CallFinish() = 0;
+  virtual xla::ffi::Error CallBody(int64_t phase, int64_t begin,
+                                   int64_t end) = 0;
+  virtual xla::ffi::Error CallFinish(int64_t phase) = 0;
   virtual void DestroyFunctions() = 0;
 
-  // Ranges above the lowest that failed are skipped.
-  bool Skips(int64_t range) const {
-    return range > failed_.load(std::memory_order_relaxed);
+  // What is after the first that failed is skipped. The steps of a phase are
+  // its ranges, and then `finish`.
+  bool Skips(int64_t step) const {
+    return step > failed_.load(std::memory_order_relaxed);
   }
-  void Done(int64_t range, xla::ffi::Error error);
+  void Done(int64_t step, xla::ffi::Error error);
 
   const Split split_;
   std::atomic<int64_t> next_{0};
-  std::atomic<int64_t> unfinished_;
+  std::atomic<int64_t> phase_{0};
+  std::atomic<int64_t> unfinished_;  // ranges of the phase
   std::atomic<int64_t> failed_{std::numeric_limits<int64_t>::max()};
   std::mutex mutex_;  // of error_
   xla::ffi::Error error_;
 };
+
+// Calls a function of ParallelPhases, or of ParallelFor, which has one phase.
+template <typename Fn, typename... Args>
+auto CallInPhase(Fn& fn, int64_t phase, Args... args) {
+  if constexpr (std::is_invocable_v<Fn&, int64_t, Args...>) {
+    return fn(phase, args...);
+  } else {
+    return fn(args...);
+  }
+}
+
+// The phases of a loop over nothing.
+template <typename Finish>
+xla::ffi::Error FinishAll(int64_t phases, Finish& finish) {
+  xla::ffi::Error error;
+  for (int64_t phase = 0; phase < phases && error.success(); ++phase) {
+    error = Try<xla::ffi::Error>([&] { return CallInPhase(finish, phase); });
+  }
+  return error;
+}
 
 template <typename Body, typename Finish>
 class LoopOf final : public ParallelLoop {
@@ -144,12 +168,12 @@ class LoopOf final : public ParallelLoop {
         finish_(std::move(finish)) {}
 
  private:
-  xla::ffi::Error CallBody(int64_t begin, int64_t end) override {
+  xla::ffi::Error CallBody(int64_t phase, int64_t begin, int64_t end) override {
     return Try<xla::ffi::Error>(
-        [&] { return std::as_const(*body_)(begin, end); });
+        [&] { return CallInPhase(std::as_const(*body_), phase, begin, end); });
   }
-  xla::ffi::Error CallFinish() override {
-    return Try<xla::ffi::Error>(*finish_);
+  xla::ffi::Error CallFinish(int64_t phase) override {
+    return Try<xla::ffi::Error>([&] { return CallInPhase(*finish_, phase); });
   }
   void DestroyFunctions() override {
     body_.reset();
