@@ -81,6 +81,8 @@ def stream_samplers(name, way, sets, calls):
   if way == "program":
     functions += {"copy": [streams.copy], "add": [streams.add]}[name]
   largest = [max(operands, key=lambda x: x.nbytes) for operands, _ in sets]
+  # A bool has no negative.
+  largest = [x.astype("int8") if x.dtype == bool else x for x in largest]
   operands = [(x, -x) if name == "add" else (x,) for x in largest]
   return {
       f"{name} {i}": variants.of_function(

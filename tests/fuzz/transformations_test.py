@@ -14,11 +14,11 @@ import compositions
 import jax
 import jax.numpy as jnp
 import numpy as np
+from own_case import own_case
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
-from jax_ffi_ops.kit.declare.value import Value
 from jax_ffi_ops.kit.primitives import sharding
 from jax_ffi_ops.kit.testing import checks
 
@@ -27,22 +27,15 @@ _SEED = int(os.environ.get("FUZZ_SEED", "0"))
 _DRAWS = range(*map(int, os.environ.get("FUZZ_DRAWS", "0:2").split(":")))
 
 
-def _is_op(name):
-  try:
-    return bool(kit.ops_of(getattr(jax_ffi_ops, name)))
-  except TypeError:
-    return False
-
-
 def _dtype(rng, allowed):
   # A set has another order in each process.
   return rng.choice(sorted(allowed or kit.FLOATING, key=str))
 
 
 def _case(rng, name):
-  """Returns an op with some operands, of any sizes and dtypes."""
-  function = getattr(jax_ffi_ops, name)
-  (op,) = (op.declaration for op in kit.ops_of(function))
+  """Returns the case of an op's own test, of any sizes and dtypes."""
+  case = own_case(name)
+  op = case.op
   sizes = {d: int(rng.integers(1, 10)) for d in op.signature.names}
   main = _dtype(rng, op.dtypes[0])
   slots = []
@@ -50,16 +43,19 @@ def _case(rng, name):
     if i in op.signature.optional and rng.random() < 0.3:
       slots.append(None)
       continue
-    own = _dtype(rng, op.dtypes[i]) if operand in op.weights else main
-    core = op.core(operand, sizes, Value({}))
-    slots.append(testing.Operand(core, own))
+    allowed = op.dtypes[i]
+    is_own = operand in op.weights or allowed and main not in allowed
+    core = op.core(operand, sizes, case.call.attributes)
+    slots.append(
+        testing.Operand(core, _dtype(rng, allowed) if is_own else main)
+    )
   attributes = {
       attribute: rng.uniform(0.1, 1)
-      if kind.type in (np.float32, np.float64)
-      else kind.example_value(name, attribute).value
-      for attribute, kind in op.attributes.items()
+      if op.attributes[attribute].type in (np.float32, np.float64)
+      else value
+      for attribute, value in case.attributes.items()
   }
-  return testing.Case(function, slots, attributes)
+  return testing.Case(case.function, slots, attributes)
 
 
 def _array(rng, shape, dtype):
@@ -74,7 +70,7 @@ def _varying_alike(function):
 
 class TransformationsTest(parameterized.TestCase):
 
-  @parameterized.parameters(filter(_is_op, dir(jax_ffi_ops)))
+  @parameterized.parameters(jax_ffi_ops._ops())
   def test_compositions(self, name):
     for index in _DRAWS:
       # The name tells the draws of two ops apart.
@@ -86,7 +82,7 @@ class TransformationsTest(parameterized.TestCase):
       composition = compositions.Composition.draw(
           rng,
           [x.shape for x in case.arrays(loops, shared)],
-          min(jnp.finfo(dtype).bits for dtype in dtypes) > 16,
+          min(jnp.dtype(dtype).itemsize for dtype in dtypes) > 2,
           f"{name} of {', '.join(map(str, dtypes))}, attributes"
           f" {case.attributes}",
       )

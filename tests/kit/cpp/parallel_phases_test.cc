@@ -53,9 +53,8 @@ void TestPhasesFollowEachOther() {
 void TestNeverWaitsForThePool() {
   FakeXla xla(4);
   int calls = 0;
-  HandlerResult status =
-      ParallelPhases(xla.pool(), 3, 10, 1,
-                     [&](int64_t, int64_t, int64_t) { ++calls; });
+  HandlerResult status = ParallelPhases(
+      xla.pool(), 3, 10, 1, [&](int64_t, int64_t, int64_t) { ++calls; });
   CHECK(Done(status));
   CHECK(calls == 30);
   xla.RunTasks();

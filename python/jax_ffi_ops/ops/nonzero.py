@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Indices of what is not zero."""
+
+import pathlib
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+
+
+def _reference(mask, fill, *, size):
+  count = jnp.sum(mask, dtype=fill.dtype)
+  if not mask.size:  # jax.numpy would not fill it.
+    return jnp.full(size, fill), count
+  (indices,) = jnp.nonzero(mask, size=size, fill_value=fill)
+  return indices.astype(fill.dtype), count
+
+
+_nonzero = kit.op(
+    "nonzero",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("libnonzero_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(n),()->(size),()",
+    outputs=("indices", "count"),
+    attributes={"size": np.int64},
+    reference=_reference,
+    dtypes={"mask": ("bool",), "fill": ("int32", "int64")},
+)
+
+
+@kit.public(_nonzero)
+def nonzero(
+    a: jax.Array,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> tuple[jax.Array, ...]:
+  """Finds the elements that are not zero: jax.numpy.nonzero, faster on a CPU.
+
+  Args:
+    a: array with one axis or more and any dtype.
+    size: how many to find. It has to be given under jit and the other
+      transformations. By default, all are counted first, and each new count is
+      compiled.
+    fill_value: what follows the last index if there are fewer than `size`: a
+      scalar, or a tuple of one for each axis; by default 0.
+
+  Returns:
+    An array of `size` indices for each axis of `a`, in the order of `a`.
+
+  Raises:
+    TypeError, ValueError: what jax.numpy.nonzero raises.
+  """
+  plain = lambda: jnp.nonzero(a, size=size, fill_value=fill_value)
+  if (
+      isinstance(a, np.ndarray)
+      and a.dtype.isnative
+      and a.dtype.kind not in "OSUMm"
+  ):
+    a = jnp.asarray(a)
+  if not isinstance(a, jax.Array) or a.ndim == 0:
+    return plain()
+  fills = (
+      fill_value if isinstance(fill_value, tuple) else (fill_value,) * a.ndim
+  )
+  if len(fills) != a.ndim or any(np.shape(x) for x in fills):
+    return plain()
+  if not isinstance(size, int | np.integer | None):
+    return plain()
+  dtype = jax.dtypes.canonicalize_dtype(int)
+  n = a.size
+  if not isinstance(n, int) or not 0 < n <= np.iinfo(dtype).max:
+    return plain()  # Symbolic, or what has no indices.
+  mask = jnp.ravel(a if a.dtype == bool else a != 0)
+  if size is None:
+    _, count = _nonzero(mask, jnp.zeros((), dtype), size=0)
+    if isinstance(count, jax.core.Tracer):
+      return plain()
+    size = int(count)
+  if size <= 0:
+    return plain()
+  if fill_value is None:
+    fills = (0,) * a.ndim
+  try:
+    is_index = a.ndim == 1 and jnp.result_type(fills[0], dtype) == dtype
+    fill = jnp.asarray(fills[0] if is_index else n, dtype)
+  except (TypeError, OverflowError):
+    return plain()
+  flat, _ = _nonzero(mask, fill, size=size)
+  if is_index:
+    return (flat,)
+  strides = np.cumprod(a.shape[::-1])[::-1] // a.shape
+  found = []
+  for fill, own, stride in zip(fills, a.shape, strides):
+    # Of numbers that are not negative: a third of the time of // and %.
+    index = jax.lax.rem(jax.lax.div(flat, dtype.type(stride)), dtype.type(own))
+    if fill_value is not None:
+      index = jnp.where(flat == n, fill, index)
+    found.append(index)
+  return tuple(found)
