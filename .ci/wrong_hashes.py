@@ -35,6 +35,10 @@ _DOWNLOADS = {
         *("third_party/jaxlib/headers.bzl", 'default = "'),
         *("@xla_ffi_ops_headers//:headers", _PIP),
     ),
+    "x86-simd-sort": (
+        *("third_party/simd_sort/simd_sort.bzl", '_SHA256 = "'),
+        *("@xla_ffi_ops_simd_sort//:simd_sort", _PIP),
+    ),
     "npm": (
         *(_BUILDIFIER, "--hash=sha256:"),
         *("@xla_ffi_ops_buildifier//:buildifier", _PIP),

@@ -8,6 +8,7 @@ load("//third_party/debian:debian.bzl", "hermetic_tools")
 load("//third_party/jaxlib:headers.bzl", "jaxlib_headers")
 load("//third_party/pypi:pypi.bzl", "pypi_install", "wheel_store")
 load("//third_party/python:python.bzl", "local_python")
+load("//third_party/simd_sort:simd_sort.bzl", "simd_sort")
 
 # The versions that WORKSPACE mode can load alone: later rules_cc and rules_python load protobuf,
 # or repositories that take a second load in the caller's file.
@@ -65,6 +66,8 @@ def xla_ffi_ops_repositories(
         buildifier(name = "xla_ffi_ops_buildifier")
     if "xla_ffi_ops_cuda" not in skip:
         cuda_toolkit(name = "xla_ffi_ops_cuda", path = cuda_path)
+    if "xla_ffi_ops_simd_sort" not in skip:
+        simd_sort(name = "xla_ffi_ops_simd_sort")
     if "xla_ffi_ops_wheel_store" not in skip:
         wheel_store(name = "xla_ffi_ops_wheel_store")
     hermetic_tools(skip)

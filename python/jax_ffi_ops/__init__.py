@@ -14,10 +14,12 @@ from jax_ffi_ops.heap import keep_freed_memory as keep_freed_memory
 
 if TYPE_CHECKING:
   from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm
+  from jax_ffi_ops.ops.argsort import argsort as argsort
   from jax_ffi_ops.ops.layer_norm import layer_norm as layer_norm
   from jax_ffi_ops.ops.nonzero import nonzero as nonzero
   from jax_ffi_ops.ops.rms_norm import rms_norm as rms_norm
   from jax_ffi_ops.ops.softmax import softmax as softmax
+  from jax_ffi_ops.ops.sort import sort as sort
 
 
 def load() -> None:

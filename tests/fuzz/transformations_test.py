@@ -55,7 +55,7 @@ def _case(rng, name):
       else value
       for attribute, value in case.attributes.items()
   }
-  return testing.Case(case.function, slots, attributes)
+  return testing.Case(case.function, slots, attributes, case.reference)
 
 
 def _array(rng, shape, dtype):

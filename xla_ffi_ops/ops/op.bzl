@@ -26,7 +26,7 @@ def native_op(name, deps = []):
         visibility = ["//tests/ops:__subpackages__"],
     )
 
-def python_ops(name, ops, cpu_only = [], forward_only = []):
+def python_ops(name, ops, cpu_only = [], forward_only = [], uses = {}):
     """A py_library and a shared object for each op of python/jax_ffi_ops/ops.
 
     Args:
@@ -34,6 +34,7 @@ def python_ops(name, ops, cpu_only = [], forward_only = []):
       ops: their names; the source is <op>.py, the handlers are those of //xla_ffi_ops/ops/<op>:<op>_ffi.
       cpu_only: those without CUDA handlers.
       forward_only: those without a handler for the backward pass.
+      uses: the other ops that some of them are made of.
     """
     for op in ops:
         xla_ffi_extension(
@@ -53,7 +54,7 @@ def python_ops(name, ops, cpu_only = [], forward_only = []):
             deps = [
                 "//python/jax_ffi_ops/kit",
                 "@xla_ffi_ops_pypi//:jax",
-            ],
+            ] + uses.get(op, []),
         )
     py_library(
         name = name,

@@ -14,12 +14,14 @@ from jax_ffi_ops.kit.cpu import cpu_level as cpu_level
 from jax_ffi_ops.kit.declare.attributes import Attribute as Attribute
 from jax_ffi_ops.kit.dtypes import accumulator as accumulator
 from jax_ffi_ops.kit.dtypes import FLOATING as FLOATING
+from jax_ffi_ops.kit.dtypes import ORDERED as ORDERED
 from jax_ffi_ops.kit.explaining import explain as explain
 from jax_ffi_ops.kit.ffi_call import call as call
 from jax_ffi_ops.kit.function import Op as Op
 from jax_ffi_ops.kit.function import ops_of as ops_of
 from jax_ffi_ops.kit.function import public as public
 from jax_ffi_ops.kit.load.library import Library as Library
+from jax_ffi_ops.kit.namesake import along_axis as along_axis
 from jax_ffi_ops.kit.op import op as op
 
 

@@ -16,6 +16,15 @@ _WIDE = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
 # For `dtypes` of `kit.op`: the floating-point dtypes that JAX computes in.
 FLOATING = tuple(map(jnp.dtype, ("float16", "bfloat16", "float32", "float64")))
 
+# Those of numbers that have an order, and bool.
+ORDERED = (
+    FLOATING
+    + tuple(
+        map(np.dtype, ("int8", "int16", "int32", "int64", "uint8", "uint16"))
+    )
+    + tuple(map(np.dtype, ("uint32", "uint64", "bool")))
+)
+
 
 def accumulator(dtype: Any) -> np.dtype:
   """Returns the dtype in which sums over values of `dtype` are kept."""

@@ -62,6 +62,8 @@ class Case:
     tolerance: factor by which errors may be larger than usual; see
       `checks.tolerance`. For ops that cancel, or that do not accumulate in
       float32 at least.
+    namesake: the function of jax.numpy whose place `function` takes: what is
+      wrong with a call, and what is said of it, is what that one says.
     deterministic: whether two runs give the same bits.
     trailing: how many of the loop dimensions are behind the core, if there are
       so many; the op is called with that axis.
@@ -81,6 +83,7 @@ class Case:
   attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   reference: Callable[..., Any] | None = None
   tolerance: float = 1.0
+  namesake: Callable[..., Any] | None = None
   deterministic: bool = True
   trailing: int = 0
   empty_cores: bool = True

@@ -48,6 +48,8 @@ def difference(
   if actual.dtype != dtype:
     return f"has dtype {actual.dtype}, not {np.dtype(dtype)}"
   actual = np.asarray(actual).astype(expected.dtype)
+  if expected.dtype == bool:  # It has no difference.
+    actual, expected = actual.astype(np.int8), expected.astype(np.int8)
   with np.errstate(invalid="ignore"):
     error = np.abs(actual - expected)
   same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""For functions that take the place of one of jax.numpy."""
+
+import numbers
+import operator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops.kit import dtypes
+from jax_ffi_ops.kit.function import Op
+
+_ARRAYS = (jax.Array, np.ndarray, np.generic)
+
+
+def along_axis(op: Op, a: Any, axis: Any) -> tuple[jax.Array, int] | None:
+  """Returns an array and an axis of it that an op can be called with.
+
+  Args:
+    op: an op with the signature "(n,*)->...".
+    a: what the user gives.
+    axis: likewise; None stands for the only axis of the flattened array.
+
+  Returns:
+    None if the op does not take these: its namesake may, or it raises an error.
+  """
+  allowed = op.declaration.dtypes[0]
+  if not isinstance(a, _ARRAYS) or not dtypes.is_allowed(a.dtype, allowed):
+    return None
+  x = jnp.asarray(a)
+  if axis is None:
+    return x.ravel(), 0
+  if not isinstance(axis, numbers.Integral):
+    return None
+  axis = operator.index(axis)
+  return (x, axis % x.ndim) if -x.ndim <= axis < x.ndim else None

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The indices that sort an array."""
+
+import pathlib
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+
+# The most that can be indexed with 32 bits.
+_MOST = 2**31
+
+
+def _reference(x, *, descending, stable):
+  order = jnp.argsort(x, descending=descending and stable)
+  order = jnp.flip(order) if descending and not stable else order
+  return order.astype(np.int32)
+
+
+_argsort = kit.op(
+    "argsort",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("libargsort_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(n,*)->(n,*)",
+    attributes={"descending": np.bool_, "stable": np.bool_},
+    reference=_reference,
+    dtypes=kit.ORDERED,
+)
+
+
+@kit.public(_argsort)
+def argsort(
+    a: jax.Array,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+    dtype: Any = None,
+) -> jax.Array:
+  """Returns the indices that sort an array, as jax.numpy.argsort does.
+
+  The order is that of jax_ffi_ops.sort. Elements that are equal in it keep their
+  order, with stable=False too. With that and `descending` they reverse it.
+
+  Args:
+    a: an array.
+    axis: the axis to sort along. If it is None, the array is flattened.
+    kind: not supported by jax.
+    order: not supported by jax.
+    stable: see above.
+    descending: whether the largest elements come first.
+    dtype: of the indices; by default the dtype that integers have in jax.
+
+  Returns:
+    An array of indices. It has the shape of `a` unless `axis` is None.
+
+  Raises:
+    TypeError, ValueError: as jax.numpy.argsort does.
+  """
+  taken = kit.along_axis(_argsort, a, axis)
+  default = jax.dtypes.canonicalize_dtype(jnp.int_)
+  index = default if dtype is None else np.dtype(dtype)
+  if (
+      taken is None
+      or taken[0].shape[taken[1]] > _MOST
+      or index not in (np.int32, default)
+      or kind is not None
+      or order is not None
+  ):
+    return jnp.argsort(
+        a,
+        axis,
+        kind=kind,
+        order=order,
+        stable=stable,
+        descending=descending,
+        dtype=dtype,
+    )
+  x, axis = taken
+  order = _argsort(
+      x, axis=axis, descending=bool(descending), stable=bool(stable)
+  )
+  return order.astype(index)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sorts an array."""
+
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.ops.argsort import argsort
+
+
+def _jvp(x, x_dot, *, descending):
+  order = argsort(x, descending=descending, stable=False)
+  return x_dot.at[order].get(mode="promise_in_bounds", unique_indices=True)
+
+
+_sort = kit.op(
+    "sort",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("libsort_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(n,*)->(n,*)",
+    attributes={"descending": np.bool_},
+    reference=lambda x, *, descending: jnp.sort(x, descending=descending),
+    dtypes=kit.ORDERED,
+    jvp=_jvp,
+)
+
+
+@kit.public(_sort)
+def sort(
+    a: jax.Array,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> jax.Array:
+  """Sorts an array, as jax.numpy.sort does.
+
+  NaNs are last, and so are they in jax.numpy. Zeros are equal; so are, as always
+  on a CPU, subnormal numbers of all dtypes but float16. What is equal keeps its
+  order, with stable=False too. `descending` reverses all of it.
+
+  Handlers take integers, bool, and floating-point numbers of 16 to 64 bits, on
+  the CPU. All else is left to jax.numpy.
+
+  Args:
+    a: an array.
+    axis: the axis to sort along. If it is None, the array is flattened.
+    kind: not supported by jax.
+    order: not supported by jax.
+    stable: see above.
+    descending: whether to reverse the result.
+
+  Returns:
+    An array with the dtype of `a`, and its shape unless `axis` is None.
+
+  Raises:
+    TypeError, ValueError: as jax.numpy.sort does.
+  """
+  taken = kit.along_axis(_sort, a, axis)
+  if taken is None or kind is not None or order is not None:
+    return jnp.sort(
+        a, axis, kind=kind, order=order, stable=stable, descending=descending
+    )
+  x, axis = taken
+  return _sort(x, axis=axis, descending=bool(descending))

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sort: its definition, and that it has the bits of jax.numpy.sort."""
+
+from absl.testing import absltest
+import jax
+import jax.numpy as jnp
+import numpy as np
+import sorted_arrays
+
+from jax_ffi_ops import kit
+from jax_ffi_ops import sort
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import Bounded
+from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import Operand
+
+
+def _definition(x, *, descending):
+  order = slice(None, None, -1 if descending else 1)
+  if not isinstance(x, Bounded):
+    return np.sort(x, -1)[..., order]
+  # A subnormal number is kept, where arithmetic takes it for zero.
+  value = np.sort(x.value, -1)[..., order]
+  error = np.where(value == 0, jnp.finfo(x.storage).smallest_normal, 0)
+  return Bounded(value, x.dtype, error)
+
+
+class SortTest(testing.OpTest):
+  case = Case(
+      sort,
+      [Operand((16,))],
+      attributes={"descending": True},
+      definition=_definition,
+      namesake=jnp.sort,
+      trailing=1,
+  )
+
+
+def _sorted(x, axis, descending):
+  """Returns x sorted to the bit, as unsigned integers."""
+  order = sorted_arrays.stable_order(x, axis, False)
+  y = np.take_along_axis(x, order, axis)
+  y = np.flip(y, axis) if descending else y
+  bits = y.view(sorted_arrays.unsigned(x.dtype))
+  if x.dtype == jnp.bfloat16:
+    # XLA converts them to float32 and back, and NaNs keep their sign alone.
+    nan = np.isnan(y.astype(np.float32))
+    bits = np.where(nan, bits & 0x8000 | 0x7FC0, bits)
+  return bits
+
+
+class SortBitsTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(jax.enable_x64(True))
+
+  def _check(self, function, x, axis, descending):
+    y = np.asarray(function(x, axis, descending=descending))
+    self.assertEqual(y.dtype, x.dtype)
+    np.testing.assert_array_equal(
+        y.view(sorted_arrays.unsigned(x.dtype)),
+        _sorted(x, axis, descending),
+        f"{x.dtype}{x.shape}, axis={axis}, descending={descending}",
+    )
+
+  def test_namesake(self):
+    """The definition here is that of jax.numpy."""
+    for dtype in kit.ORDERED:
+      for x in sorted_arrays.arrays(dtype, (40, 3)):
+        for descending in (False, True):
+          self._check(jnp.sort, x, 0, descending)
+
+  def test_bits(self):
+    for dtype, shape, axis in sorted_arrays.calls():
+      for x in sorted_arrays.arrays(dtype, shape):
+        for descending in (False, True):
+          self._check(sort, x, axis, descending)
+
+  def test_hard_orders(self):
+    for count in (1000, 200_000):
+      for dtype in (np.int32, np.float64):
+        for _, x in sorted_arrays.orders(count):
+          self._check(sort, x.astype(dtype), 0, False)
+
+  def test_arguments(self):
+    x = np.array([[3, 1], [2, 4]], np.int8)
+    np.testing.assert_array_equal(sort(x, None), [1, 2, 3, 4])
+    np.testing.assert_array_equal(sort(x, 0, stable=False), [[2, 1], [3, 4]])
+    z = np.array([2 + 1j, 2, 1j], np.complex64)
+    np.testing.assert_array_equal(sort(z), jnp.sort(z))
+    for wrong in ({"kind": "stable"}, {"order": "x"}):
+      with self.assertRaises(TypeError):
+        sort(x, **wrong)
+    with self.assertRaises(ValueError):
+      sort(x, 2)
+
+  def test_gradients_of_equal_elements(self):
+    x = np.array([1.0, 0.0, 1.0, -0.0, np.nan, 1.0], np.float32)
+    for descending in (False, True):
+
+      def loss(function, x, descending=descending):
+        y = function(x, descending=descending)
+        return jnp.dot(jnp.arange(6.0), jnp.where(jnp.isnan(y), 0, y))
+
+      for derivative in (jax.grad, jax.jacfwd)[: 1 + descending]:
+        np.testing.assert_array_equal(
+            derivative(lambda x: loss(sort, x))(x),  # pylint: disable=cell-var-from-loop
+            derivative(lambda x: loss(jnp.sort, x))(x),  # pylint: disable=cell-var-from-loop
+        )
+
+
+if __name__ == "__main__":
+  absltest.main()

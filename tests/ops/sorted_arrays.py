@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays to sort, and their order: that of jax.lax.sort on the CPU."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit.testing.base import THOROUGH
+
+# Where the way to sort changes: rows of 2048 keys and more are sorted by radix,
+# of 64 and 128 Ki in steps, and of 32 Ki by several threads if there are few.
+_SIZES = (0, 1, 2, 15, 16, 17, 255, 2047, 2049, 32767, 32769, 65537, 131073)
+_AXES = (
+    *(((3, 33), -1), ((33, 3), 0), ((2, 40, 70), 1), ((2, 3, 1), -1)),
+    *(((3, 40_000), 1), ((40_000, 3), 0), ((70_000, 2), 0), ((300, 256), 1)),
+)
+
+
+def calls() -> Iterator[tuple[np.dtype, tuple[int, ...], int]]:
+  """Yields dtypes with shapes and axes."""
+  every = [*(((size,), 0) for size in _SIZES), *_AXES]
+  few = [((300,), 0), ((2_500, 3), 0), ((40_000,), 0)]
+  for dtype in kit.ORDERED:
+    for shape, axis in every if THOROUGH or dtype == np.float32 else few:
+      yield dtype, shape, axis
+
+
+def unsigned(dtype: Any) -> np.dtype:
+  return np.dtype(f"uint{8 * jnp.dtype(dtype).itemsize}")
+
+
+def equal_keys(x: np.ndarray) -> np.ndarray:
+  """Returns unsigned integers that are in order as the elements of x are."""
+  if not jnp.issubdtype(x.dtype, jnp.floating):
+    return x
+  bits = x.view(unsigned(x.dtype))
+  info = jnp.finfo(x.dtype)
+  sign = bits.dtype.type(1 << (info.bits - 1))
+  keys = np.where(bits & sign, ~bits, bits | sign)
+  least = 0 if x.dtype == np.float16 else float(info.smallest_normal)
+  wide = x.astype(np.float64)
+  zero = (wide == 0) | (np.abs(wide) < least)
+  keys = np.where(zero, sign, keys)
+  return np.where(np.isnan(wide), ~bits.dtype.type(0), keys)
+
+
+def stable_order(x: np.ndarray, axis: int, descending: bool) -> np.ndarray:
+  """Returns the indices; those of equal elements ascend."""
+  keys = equal_keys(x)
+  if not descending:
+    return np.argsort(keys, axis, kind="stable")
+  order = np.argsort(np.flip(keys, axis), axis, kind="stable")
+  return np.flip(x.shape[axis] - 1 - order, axis)
+
+
+def arrays(dtype: Any, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
+  """Yields arrays of any bits, of few values, and of zeros and NaNs."""
+  dtype = jnp.dtype(dtype)
+  rng = np.random.default_rng([*dtype.name.encode(), *shape])
+  if dtype == bool:
+    yield rng.integers(0, 2, shape).astype(bool)
+    return
+  own = unsigned(dtype)
+  count = int(np.prod(shape))
+  bits = np.frombuffer(rng.bytes(count * own.itemsize), own).reshape(shape)
+  yield bits.view(dtype)
+  yield np.full(shape, 3, dtype)
+  few = rng.integers(-2, 3, shape).astype(dtype)
+  if not jnp.issubdtype(dtype, jnp.floating):
+    yield few
+    # 64 bits do not hold such a key and an index.
+    yield np.where(rng.random(shape) < 0.1, bits.view(dtype), few)
+    return
+  info = jnp.finfo(dtype)
+  sign = bits & own.type(1 << (info.bits - 1))
+  subnormal = sign | (bits & own.type((1 << info.nmant) - 1))
+  infinity = np.array(np.inf, dtype).view(own)
+  kinds = [bits, subnormal, sign, bits | infinity, sign | infinity]
+  choice = rng.integers(0, len(kinds) + 1, shape)
+  yield np.choose(choice, [*kinds, few.view(own)]).astype(own).view(dtype)
+  yield np.choose(choice % 2, [sign, few.view(own)]).astype(own).view(dtype)
+  yield np.where(rng.random(shape) < 0.5, np.nan, few).astype(dtype)
+
+
+def orders(count: int) -> Iterator[tuple[str, np.ndarray]]:
+  """Yields sequences that are hard for some ways to sort."""
+  rng = np.random.default_rng(count)
+  up = np.arange(count)
+  yield "sorted", up
+  yield "reversed", up[::-1].copy()
+  yield "organ pipe", np.minimum(up, up[::-1])
+  yield "one far from all others", np.where(up == count // 2, 2**31 - 1, 0)
+  yield "far from even", (2**31 * rng.random(count) ** 40).astype(np.int64)
+  yield "median of three killer", _killer(count)
+
+
+def _killer(count):
+  """Returns Musser's sequence: the median of three is always a small one."""
+  half = count // 2
+  sequence = np.arange(count)
+  i = np.arange(half)
+  sequence[:half] = np.where(i % 2 == 0, i, half + i - (half % 2))
+  sequence[half : 2 * half] = 2 * i + 1
+  return sequence

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handler of sort, (n,*)->(n,*).
+#include <cstdint>
+
+#include "xla_ffi_ops/ffi.h"
+#include "xla_ffi_ops/sorting/along_axis.h"
+
+namespace xla_ffi_ops::sort {
+namespace {
+
+using Buffer = ffi::AnyBuffer;
+
+HandlerResult Handler(CpuContext device, bool descending, int64_t trailing_rank,
+                      Buffer x, ffi::Result<Buffer> y) {
+  return SortAlongAxis(device, trailing_rank, x, *y, x.element_type(),
+                       [=](const auto& format, int64_t n) {
+                         return SortKernel(format, n, descending);
+                       });
+}
+
+}  // namespace
+
+XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_sort_fwd, Handler,
+                           .Attr<bool>("descending")
+                               .Attr<int64_t>("trailing_rank")
+                               .Arg<Buffer>()    // x
+                               .Ret<Buffer>());  // y
+
+}  // namespace xla_ffi_ops::sort

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the handlers have in common that sort an operand along any axis.
+#ifndef XLA_FFI_OPS_SORTING_ALONG_AXIS_H_
+#define XLA_FFI_OPS_SORTING_ALONG_AXIS_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "xla_ffi_ops/ffi.h"
+#include "xla_ffi_ops/sorting/keys.h"
+#include "xla_ffi_ops/sorting/row_kernel.h"
+#include "xla_ffi_ops/sorting/sort_rows.h"
+
+namespace xla_ffi_ops {
+
+using SortedDTypes =
+    DTypes<ffi::PRED, ffi::S8, ffi::S16, ffi::S32, ffi::S64, ffi::U8, ffi::U16,
+           ffi::U32, ffi::U64, ffi::F16, ffi::BF16, ffi::F32, ffi::F64>;
+
+// Returns make(format) for the KeyFormat of a dtype, which was checked.
+template <typename Make>
+std::unique_ptr<RowKernel> KernelOf(ffi::DataType dtype, Make make) {
+  switch (dtype) {
+    case ffi::S8:
+      return make(SignedFormat<uint8_t>());
+    case ffi::S16:
+      return make(SignedFormat<uint16_t>());
+    case ffi::S32:
+      return make(SignedFormat<uint32_t>());
+    case ffi::S64:
+      return make(SignedFormat<uint64_t>());
+    case ffi::U16:
+      return make(KeyFormat<uint16_t>());
+    case ffi::U32:
+      return make(KeyFormat<uint32_t>());
+    case ffi::U64:
+      return make(KeyFormat<uint64_t>());
+    case ffi::F16:
+      return make(FloatFormat<uint16_t>(10, /*subnormal_is_zero=*/false));
+    case ffi::BF16: {
+      auto format = FloatFormat<uint16_t>(7, true);
+      // XLA sorts them as float32, and makes one NaN of all when it converts
+      // them back.
+      format.kept_of_nan = format.sign;
+      format.set_in_nan = 0x7fc0;
+      return make(format);
+    }
+    case ffi::F32:
+      return make(FloatFormat<uint32_t>(23, true));
+    case ffi::F64:
+      return make(FloatFormat<uint64_t>(52, true));
+    default:  // PRED and U8
+      return make(KeyFormat<uint8_t>());
+  }
+}
+
+// Sorts x, [leading..., n, trailing...], to y with the kernel of its dtype:
+// make(format, n) returns it.
+template <typename Make>
+HandlerResult SortAlongAxis(const CpuContext& device, int64_t trailing_rank,
+                            const ffi::AnyBuffer& x, const ffi::AnyBuffer& y,
+                            DTypeSet y_dtype, Make make) {
+  Dim n = kUnknownDim;
+  Checks checks;
+  checks.TrailingRank(trailing_rank);
+  checks.Operand("x", x, SortedDTypes(), {&n});
+  checks.Result("y", y, y_dtype, {&n});
+  if (!checks.ok()) return checks.error();
+  return SortRows(device,
+                  KernelOf(x.element_type(),
+                           [&](const auto& format) { return make(format, n); }),
+                  x.untyped_data(), y.untyped_data(), Product(checks.loops()),
+                  Product(checks.trailing()));
+}
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_SORTING_ALONG_AXIS_H_

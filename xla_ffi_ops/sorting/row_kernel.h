@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What sorts one row: at once, or in steps that threads share.
+#ifndef XLA_FFI_OPS_SORTING_ROW_KERNEL_H_
+#define XLA_FFI_OPS_SORTING_ROW_KERNEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "xla_ffi_ops/sorting/keys.h"
+
+namespace xla_ffi_ops {
+
+// A long row. Its elements are split into buckets, by keys, and these are
+// sorted. The parts of a step may run in any threads at once; a step begins
+// when the one before it is done. The results do not depend on `chunks`.
+class LongRow {
+ public:
+  virtual ~LongRow() = default;
+
+  virtual void Scan(int64_t chunk) = 0;
+  virtual void AfterScan() = 0;
+  virtual void Count(int64_t chunk) = 0;
+  virtual void AfterCount() = 0;
+  virtual void Scatter(int64_t chunk) = 0;
+  virtual int64_t buckets() const = 0;  // after AfterCount
+  virtual void Finish(int64_t bucket) = 0;
+};
+
+// Does all steps of a row that is one chunk, or few.
+void RunSteps(LongRow* row, int64_t chunks);
+
+// A chunk has fewer elements than 32 bits can count.
+inline constexpr int64_t kLongestChunk = int64_t{1} << 31;
+
+// Sorts rows of n elements each, which follow one another.
+class RowKernel {
+ public:
+  virtual ~RowKernel() = default;
+
+  virtual void Sort(const void* x, void* y, int64_t rows) const = 0;
+  virtual std::unique_ptr<LongRow> Long(const void* x, void* y,
+                                        int64_t chunks) const = 0;
+
+  int64_t n;
+  size_t x_bytes;  // of an element
+  size_t y_bytes;
+};
+
+// y is x, sorted, or the reverse of that.
+template <typename U>
+std::unique_ptr<RowKernel> SortKernel(const KeyFormat<U>& format, int64_t n,
+                                      bool reversed);
+
+enum class Order {
+  kAscending,
+  kDescending,  // where equal elements keep their order
+  kReversed,    // the reverse of kAscending
+};
+
+// y has the indices of the elements of x, in a stable order: each an int32_t,
+// so that n may be 2^31.
+template <typename U>
+std::unique_ptr<RowKernel> ArgsortKernel(const KeyFormat<U>& format, int64_t n,
+                                         Order order);
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_SORTING_ROW_KERNEL_H_

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// x86-simd-sort with AVX2.
+#define XLA_FFI_OPS_STD xla_ffi_ops_std_v3
+#include "xla_ffi_ops/sorting/simd_sort.h"
+
+namespace xla_ffi_ops::internal {
+
+void SimdSortV3(uint32_t* keys, int64_t n) {
+  xss_qsort<avx2_vector<uint32_t>, uint32_t>(keys, n, false);
+}
+
+void SimdSortV3(uint64_t* keys, int64_t n) {
+  xss_qsort<avx2_vector<uint64_t>, uint64_t>(keys, n, false);
+}
+
+}  // namespace xla_ffi_ops::internal
