@@ -28,6 +28,7 @@ import jax
 
 import contenders
 import entry
+from jax_ffi_ops.kit.calls import choice
 import measurement
 
 
@@ -41,6 +42,10 @@ def _parse():
   parser.add_argument("--rounds", type=int, default=15, help="of samples")
   parser.add_argument("--calls", type=int, help="in a program")
   parser.add_argument("--shard", default="1/1", help="I/N: every N-th line")
+  parser.add_argument(
+      "--at-any-speed", action="store_true",
+      help="run handlers also where the op would run its definition",
+  )  # fmt: skip
   parser.add_argument(
       "--tiny", action="store_true", help="a line of each op, once, as a test"
   )
@@ -104,6 +109,8 @@ def main() -> int:
   if options.tiny:
     ops = dict.fromkeys(op for op, *_ in chosen)
     chosen, options.rounds = list(map(_tiny, ops)), 1
+  if options.tiny or options.at_any_speed:
+    choice.handlers_at_any_speed().__enter__()  # Never left.
   status = 0
   for line in chosen:
     op, size, dtype, direction, way = line

@@ -13,6 +13,7 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
 from jax_ffi_ops.kit.calls.backward import BackwardCall
+from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.declare.value import Value
 import python_process
@@ -109,6 +110,7 @@ class KitRulesTest(parameterized.TestCase):
       dict(results=lambda x: (x.dtype,)),
       dict(use_handler=lambda x, *, platform: True),
       dict(use_handler=lambda x, *, a: True),
+      dict(is_faster=lambda x, *, a, platform: True),
       dict(reference=lambda x, b: x),
       dict(reference=lambda x: x),
       dict(jvp=lambda x_dot: x_dot),
@@ -232,6 +234,35 @@ class KitRulesTest(parameterized.TestCase):
     text = kit.explain(op, _X[:, :3], eps=1)
     self.assertIn("on cpu: forward: reference (`use_handler` says so)", text)
     self.assertIn("on cuda: forward: reference (there is no handler", text)
+
+  def test_jaxpr_is_for_people(self):
+    x, scale = np.ones((8, 6, 16), np.float32), np.ones(16, np.float32)
+    self.assertRegex(
+        str(jax.make_jaxpr(rms_norm)(x, scale)),
+        r"c:f32\[8,6,16\] \S+ = rms_norm\[call=\(eps=1e-06, present=3\)\] a b",
+    )
+
+  def test_faster_in_one_direction(self):
+    op = declare_scaled(
+        platforms=("cpu",),
+        is_faster=lambda x, w, *, eps, platform, backward: backward,
+    )
+
+    def lowered():
+      function = jax.grad(lambda *args: op(*args, eps=1).sum(), (0, 1))
+      return jax.jit(function).lower(_X, _W).as_text()
+
+    def explained():
+      return kit.explain(op, _X, _W, eps=1)
+
+    why = "on cpu: forward: reference (`is_faster` says so); backward: handler"
+    self.assertIn(why, explained())
+    self.assertNotIn("@kit_test_op_fwd", lowered())
+    self.assertIn("@kit_test_op_bwd", lowered())
+    with handlers_at_any_speed():
+      self.assertIn("on cpu: forward: handler kit_test_op_fwd", explained())
+      self.assertIn("@kit_test_op_fwd", lowered())
+    self.assertIn(why, explained())
 
   @parameterized.parameters(
       ((), {}, "transpose for x, reference for a"),

@@ -16,6 +16,8 @@ from jax_ffi_ops.kit.dtypes import accumulator as accumulator
 from jax_ffi_ops.kit.dtypes import FLOATING as FLOATING
 from jax_ffi_ops.kit.dtypes import ORDERED as ORDERED
 from jax_ffi_ops.kit.explaining import explain as explain
+from jax_ffi_ops.kit.faster import faster_for_rows as faster_for_rows
+from jax_ffi_ops.kit.faster import Least as Least
 from jax_ffi_ops.kit.ffi_call import call as call
 from jax_ffi_ops.kit.function import Op as Op
 from jax_ffi_ops.kit.function import ops_of as ops_of

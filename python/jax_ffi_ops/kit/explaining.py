@@ -54,10 +54,9 @@ def _lines(call, avals):
   by_transpose, others = _gradients(op, avals)
   along = f" for {', '.join(others)}" if by_transpose else ""
   for platform in _PLATFORMS:
-    declined = call.declined(platform, avals)
 
-    def runs(target, platforms, otherwise, along=""):
-      reason = declined
+    def runs(target, platforms, otherwise, along="", backward=False):
+      reason = call.declined(platform, avals, backward)
       if platform not in platforms:
         reason = f"there is no handler {target} for it"
       if reason:
@@ -65,7 +64,9 @@ def _lines(call, avals):
       return f"handler {target}{along}"
 
     forward = runs(op.forward_target, op.forward_platforms, "reference")
-    backward = runs(op.backward_target, op.backward_platforms, rule, along)
+    backward = runs(
+        op.backward_target, op.backward_platforms, rule, along, True
+    )
     if by_transpose and not others:
       backward = "transpose"
     elif by_transpose:

@@ -45,6 +45,7 @@ def op(
     transpose: Callable[..., Any] | None = None,
     backward: Callable[..., Any] | None = None,
     use_handler: Callable[..., bool] | None = None,
+    is_faster: Callable[..., bool] | None = None,
     broadcast_operands: bool = False,
 ) -> Op:
   """Declares an op that is a generalized ufunc.
@@ -104,8 +105,12 @@ def op(
       it, too.
     use_handler: function of the operands (as for `results`, but with all loop
       dimensions) and of `platform` ("cpu" or "cuda") that returns whether the
-      handler is worth calling; elsewhere the reference is lowered. Calls with
-      symbolic dimensions use the handler.
+      handlers serve the call; if not, the reference runs. Calls with symbolic
+      dimensions use the handler.
+    is_faster: function like `use_handler`, and of `backward` (a bool), that
+      returns whether the handler is faster than the reference; if not, the
+      reference runs. Tests run the handler all the same: see
+      `kit.testing.handlers_at_any_speed`.
     broadcast_operands: whether handlers take all operands with all loop
       dimensions in full, and sum over none. If so, an operand that rows or the
       batch of a `vmap` share is copied to the full shape. If not, it is passed
@@ -211,6 +216,7 @@ def op(
       weights=weights,
       row_sums=tuple(row_sums),
       use_handler=use_handler,
+      is_faster=is_faster,
       broadcast_operands=broadcast_operands,
       forward_platforms=library.register(key + "_fwd"),
       backward_platforms=library.register(key + "_bwd", required=False),

@@ -23,6 +23,19 @@ def _reference(x, scale, bias, *, eps):
   return y.astype(x.dtype), mean, rstd
 
 
+def _backward(x, scale, bias, mean, rstd, dy, *, eps):
+  del eps
+  xhat = (x.astype(rstd.dtype) - mean) * rstd
+  g = dy.astype(rstd.dtype)
+  dbias = None if bias is None else g
+  dscale = None
+  if scale is not None:
+    dscale = g * xhat
+    g = g * scale
+  dx = rstd * (g - jnp.mean(g) - xhat * jnp.mean(g * xhat))
+  return dx, dscale, dbias
+
+
 _layer_norm = kit.op(
     "layer_norm",
     library=kit.Library(
@@ -33,10 +46,16 @@ _layer_norm = kit.op(
     residuals=("mean", "rstd"),
     attributes={"eps": kit.Attribute(np.float64, minimum=0)},
     reference=_reference,
+    backward=_backward,
     dtypes=kit.FLOATING,
     parameters=("scale", "bias"),
     weights={"scale": "x", "bias": "x"},
     row_sums=("scale", "bias"),
+    # From //benchmarks:benchmark --at-any-speed --lines=layer_norm/*/*/*/program
+    is_faster=kit.faster_for_rows(
+        forward=kit.Least(2**16, cols=128, float16_size=2**20),
+        backward=kit.Least(2**12, float16_size=2**14),
+    ),
 )
 
 

@@ -17,6 +17,17 @@ def _reference(x, scale, *, eps):
   return y.astype(x.dtype), rstd
 
 
+def _backward(x, scale, rstd, dy, *, eps):
+  del eps
+  xhat = x.astype(rstd.dtype) * rstd
+  g = dy.astype(rstd.dtype)
+  dscale = None
+  if scale is not None:
+    dscale = g * xhat
+    g = g * scale
+  return rstd * (g - xhat * jnp.mean(g * xhat)), dscale
+
+
 _rms_norm = kit.op(
     "rms_norm",
     library=kit.Library(
@@ -27,10 +38,16 @@ _rms_norm = kit.op(
     residuals=("rstd",),
     attributes={"eps": kit.Attribute(np.float64, minimum=0)},
     reference=_reference,
+    backward=_backward,
     dtypes=kit.FLOATING,
     parameters=("scale",),
     weights={"scale": "x"},
     row_sums=("scale",),
+    # From //benchmarks:benchmark --at-any-speed --lines=rms_norm/*/*/*/program
+    is_faster=kit.faster_for_rows(
+        forward=kit.Least(2**16, cols=128, float16_size=2**20),
+        backward=kit.Least(2**12, float16_size=2**14),
+    ),
 )
 
 

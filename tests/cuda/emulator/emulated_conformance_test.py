@@ -40,6 +40,7 @@ def _emulated():
       weights=declared.weights,
       row_sums=declared.row_sums,
       use_handler=declared.use_handler,
+      is_faster=declared.is_faster,
       **{name: rule and rule.function for name, rule in rules.items()},
   )
 

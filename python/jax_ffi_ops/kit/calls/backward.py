@@ -123,13 +123,13 @@ class BackwardCall(HandlerCall):
     return {"d" + name: x for name, x in self.gradients(arrays).items()}
 
   def declined(self, platform: str, arrays: Sequence[Any]) -> str | None:
-    """As for the forward call: they decide alike."""
+    """As for the forward call, but that `is_faster` is told."""
     if self.transposed:
       return "`transpose=` computes it"
     dtypes = {x.name: x.dtype for x in self.dropped}
     dtypes |= {name: x.dtype for name, x in self.named(arrays).items()}
     dims = self.dimensions(arrays)
-    return choice.declined(platform, self.forward, dims, dtypes)
+    return choice.declined(platform, self.forward, dims, dtypes, backward=True)
 
   def workspaces(
       self, platform: str, arrays: Sequence[Any]

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a call runs its handler or the reference, and why."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+import contextlib
+import functools
 from typing import Any
 
 import jax
@@ -9,9 +11,35 @@ import jax
 from jax_ffi_ops.kit.calls.dimensions import Dimensions
 from jax_ffi_ops.kit.dtypes import unserved_weight
 
+# One for each context: threads enter and leave them in any order.
+_contexts: list[None] = []
+
+
+def at_any_speed() -> bool:
+  """Whether calls that are traced now ignore `is_faster`."""
+  return bool(_contexts)
+
+
+@contextlib.contextmanager
+def handlers_at_any_speed() -> Iterator[None]:
+  """Has the calls that are traced in it ignore `is_faster`.
+
+  So tests see what handlers do with arrays for which references are faster. It
+  is for all threads.
+  """
+  _contexts.append(None)
+  try:
+    yield
+  finally:
+    _contexts.pop()
+
 
 def declined(
-    platform: str, call: Any, dims: Dimensions, dtypes: Mapping[str, Any]
+    platform: str,
+    call: Any,
+    dims: Dimensions,
+    dtypes: Mapping[str, Any],
+    backward: bool = False,
 ) -> str | None:
   """Returns why a call does not run its handler, or None if it does.
 
@@ -20,10 +48,18 @@ def declined(
     call: the forward call.
     dims: of that, or of its backward call.
     dtypes: of the operands, at least.
+    backward: whether it is about the backward call.
   """
   op = call.op
   problem = unserved_weight(op.weights, dtypes)
-  if problem is not None or op.use_handler is None:
+  conditions = {}
+  if op.use_handler is not None:
+    conditions["`use_handler` says so"] = op.use_handler
+  if op.is_faster is not None and not call.at_any_speed:
+    conditions["`is_faster` says so"] = functools.partial(
+        op.is_faster, backward=backward
+    )
+  if problem is not None or not conditions:
     return problem
   # Each operand gets all loop dimensions, even one that rows share: a backward
   # call does not know which loop dimensions a forward operand had.
@@ -37,7 +73,8 @@ def declined(
   sizes = (size for x in avals.values() for size in x.shape)
   if not all(isinstance(size, int) for size in sizes):
     return None  # Symbolic.
-  chosen = op.use_handler(
-      *map(avals.get, op.slots), platform=platform, **call.attributes.plain
-  )
-  return None if chosen else "`use_handler` says so"
+  operands = [avals.get(name) for name in op.slots]
+  for reason, function in conditions.items():
+    if not function(*operands, platform=platform, **call.attributes.plain):
+      return reason
+  return None

@@ -30,12 +30,14 @@ class ForwardCall(base.HandlerCall):
     present: a bit per operand, if any is optional.
     trailing_rank: how many of the last axes are loops, if the signature has a
       star.
+    at_any_speed: whether it ignores `is_faster`.
   """
 
   declared: Declaration
   attributes: Value
   present: int | None = None
   trailing_rank: int | None = None
+  at_any_speed: bool = dataclasses.field(default_factory=choice.at_any_speed)
 
   def __repr__(self):
     return f"({', '.join(self.description)})"
@@ -44,7 +46,8 @@ class ForwardCall(base.HandlerCall):
   def description(self) -> list[str]:
     """What jaxprs show of the call, and caches of programs tell apart."""
     values = {**self.attributes.value, **self._added}
-    return [f"{name}={value}" for name, value in values.items()]
+    texts = [f"{name}={value}" for name, value in values.items()]
+    return texts + ["at any speed"] * self.at_any_speed
 
   @property
   def _added(self):
@@ -106,9 +109,13 @@ class ForwardCall(base.HandlerCall):
         if name in self.op.outputs and dtype_rules.is_differentiable(x.dtype)
     }
 
-  def declined(self, platform: str, arrays: Sequence[Any]) -> str | None:
+  def declined(
+      self, platform: str, arrays: Sequence[Any], backward: bool = False
+  ) -> str | None:
+    """With `backward`, about the backward call of such a call."""
+    dims = self.dimensions(arrays)
     dtypes = {name: x.dtype for name, x in self.named(arrays).items()}
-    return choice.declined(platform, self, self.dimensions(arrays), dtypes)
+    return choice.declined(platform, self, dims, dtypes, backward)
 
   def map(
       self, function: AuthorFunction, arrays: Mapping[str, jax.Array]

@@ -51,7 +51,11 @@ def check(op: Declaration) -> None:
       author_functions.check_call(
           op.name, kind, rule.function, rule.names, attributes
       )
-  for kind, more in (("results", ()), ("use_handler", ("platform",))):
+  for kind, more in (
+      ("results", ()),
+      ("use_handler", ("platform",)),
+      ("is_faster", ("platform", "backward")),
+  ):
     function = getattr(op, kind)
     if function is not None:
       author_functions.check_call(

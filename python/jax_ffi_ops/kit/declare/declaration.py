@@ -52,6 +52,7 @@ class Declaration:
   weights: Mapping[str, str]
   row_sums: tuple[str, ...]
   use_handler: Callable[..., bool] | None
+  is_faster: Callable[..., bool] | None
   broadcast_operands: bool
   forward_platforms: frozenset[str]
   backward_platforms: frozenset[str]

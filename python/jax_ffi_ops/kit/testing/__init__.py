@@ -20,11 +20,17 @@ dtypes of an op, `ValuesTest` and `DerivativesTest` say nearly all. With the
 environment variable JAX_FFI_OPS_THOROUGH_TESTS=1 it takes twice as long, and
 tries all meshes, sizes, dtypes and axes together.
 
+Handlers run also where `is_faster` says that the reference is faster. In tests
+of your own, `testing.handlers_at_any_speed()` is a context that has this effect.
+
 The import asks JAX for 8 CPU devices and has to come before its first use.
 """
 
 import gc
 
+from jax_ffi_ops.kit.calls.choice import (
+    handlers_at_any_speed as handlers_at_any_speed,
+)
 from jax_ffi_ops.kit.testing import devices
 from jax_ffi_ops.kit.testing.batching import BatchingTest as BatchingTest
 from jax_ffi_ops.kit.testing.bounded import Bounded as Bounded

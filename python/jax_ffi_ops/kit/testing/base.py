@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops.kit.calls import choice
 from jax_ffi_ops.kit.testing import checks
 from jax_ffi_ops.kit.testing import programs
 from jax_ffi_ops.kit.testing import transforms
@@ -57,6 +58,7 @@ class Base(absltest.TestCase):
       self.fail(f"{type(self).__name__} needs the class attribute `case`.")
     # As the dtypes need it, whatever other tests have set.
     self.enter_context(jax.enable_x64(self.case.is_wide))
+    self.enter_context(choice.handlers_at_any_speed())
     _fill_memory(0x5A)
     self.addCleanup(_fill_memory, 0)
 

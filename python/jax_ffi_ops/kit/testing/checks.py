@@ -14,10 +14,12 @@ def tolerance(
     terms: int,
     parts: int = 0,
     accumulator: Any = np.float64,
+    largest: float | None = None,
 ) -> np.ndarray:
   """Returns by how much an array of `dtype` may differ from `expected`.
 
-  This is granted, where no term of a sum is larger than the largest result:
+  This is granted, where no term of a sum is larger than `largest`, by default
+  the largest result:
 
   *   The result is rounded to its dtype, and a value that it came from was: one
       unit in the last place.
@@ -31,7 +33,8 @@ def tolerance(
   accumulated = min(float(info.eps), float(np.finfo(np.float32).eps))
   accumulated = max(accumulated, float(np.finfo(accumulator).eps))
   size = np.abs(expected)
-  largest = np.max(size, initial=0, where=np.isfinite(size))
+  if largest is None:
+    largest = np.max(size, initial=0, where=np.isfinite(size))
   return (
       float(info.eps) * (size + parts * largest)
       + terms * accumulated * largest

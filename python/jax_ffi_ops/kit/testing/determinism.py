@@ -11,6 +11,7 @@ import sys
 import jax
 import numpy as np
 
+from jax_ffi_ops.kit.calls import choice
 from jax_ffi_ops.kit.testing import checks
 from jax_ffi_ops.kit.testing import right_calls
 from jax_ffi_ops.kit.testing import transforms
@@ -55,7 +56,7 @@ def _weights(case):
 
 
 def _run(case):
-  with jax.enable_x64(case.is_wide):
+  with jax.enable_x64(case.is_wide), choice.handlers_at_any_speed():
     function, args = _program(case)
     return [np.asarray(x) for x in jax.tree.leaves(function(*args))]
 

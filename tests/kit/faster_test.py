@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When an op on rows runs its handler on the CPU."""
+
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jax.numpy as jnp
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit import faster
+
+_FASTER = kit.faster_for_rows(
+    forward=kit.Least(1000, cols=10, float16_size=2000),
+    backward=kit.Least(100),
+)
+
+
+def _is_faster(shape, dtype=jnp.float32, backward=False, platform="cpu"):
+  x = jax.ShapeDtypeStruct(shape, dtype)
+  return _FASTER(x, None, eps=1, platform=platform, backward=backward)
+
+
+class FasterTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      ((100, 10), {}, True),
+      ((5, 20, 10), {}, True),
+      ((99, 10), {}, False),
+      ((1000, 9), {}, False),
+      ((0, 1000), {}, False),
+      ((0, 1000), dict(platform="cuda"), True),
+      ((100, 1), dict(backward=True), True),
+      ((99, 1), dict(backward=True), False),
+  )
+  def test_size(self, shape, keywords, expected):
+    with mock.patch.object(faster, "cpu_level", lambda: 3):
+      self.assertEqual(_is_faster(shape, **keywords), expected)
+
+  @parameterized.parameters(
+      (1, False, False), (3, True, False), (4, True, True)
+  )
+  def test_level(self, level, expected, expected_for_float16):
+    with mock.patch.object(faster, "cpu_level", lambda: level):
+      self.assertEqual(_is_faster((100, 10)), expected)
+      self.assertEqual(_is_faster((100, 10), jnp.float16), expected_for_float16)
+
+
+if __name__ == "__main__":
+  absltest.main()
