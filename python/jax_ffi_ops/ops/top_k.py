@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The largest elements along an axis."""
+
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+
+
+def _jvp(indices, x_dot, *, k):
+  del k
+  return x_dot.at[indices].get(mode="promise_in_bounds")
+
+
+_top_k = kit.op(
+    "top_k",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("libtop_k_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(n)->(m),(m)",
+    outputs=("values", "indices"),
+    attributes={"k": kit.Attribute(np.int64, minimum=0)},
+    sizes={"m": lambda n, k: min(n, k)},
+    results=lambda x, *, k: (x.dtype, np.dtype(np.int32)),
+    reference=lambda x, *, k: tuple(jax.lax.top_k(x, min(k, x.size))),
+    jvp=_jvp,
+    dtypes=kit.ORDERED,
+)
+
+
+@kit.public(_top_k)
+def top_k(operand: jax.Array, k: int, *, axis: int = -1) -> list[jax.Array]:
+  """Finds the largest elements along an axis: jax.lax.top_k, faster on a CPU.
+
+  The order is that of jax.lax.top_k on a CPU, too: what is equal comes by its
+  index, and numbers that differ in their bits are not equal. So +0 comes before
+  -0, a NaN first, and one whose sign bit is set last.
+
+  Args:
+    operand: array with one axis or more, of integers, booleans or floating
+      point numbers.
+    k: how many.
+    axis: an integer. The last axis is the fastest: another one is moved there
+      and back.
+
+  Returns:
+    A list of the values and of their indices along the axis, as int32. Both
+    have size `k` there.
+
+  Raises:
+    TypeError, ValueError: what jax.lax.top_k raises.
+  """
+  plain = lambda: jax.lax.top_k(operand, k, axis=axis)
+  if isinstance(operand, np.ndarray) and operand.dtype in kit.ORDERED:
+    operand = jnp.asarray(operand)
+  if not isinstance(operand, jax.Array) or operand.dtype not in kit.ORDERED:
+    return plain()
+  known = all(
+      isinstance(x, int | np.integer) for x in (k, axis, *operand.shape)
+  )
+  if not known or not -operand.ndim <= axis < operand.ndim:
+    return plain()
+  aval = jax.typeof(operand)
+  # jax refuses an explicit sharding of the axis, and keeps a weak type.
+  if aval.weak_type or aval.sharding.spec[axis] is not None:
+    return plain()
+  if not 0 <= k <= operand.shape[axis] <= 2**31:
+    return plain()
+  values, indices = _top_k(jnp.moveaxis(operand, axis, -1), k=int(k))
+  return [jnp.moveaxis(x, -1, axis) for x in (values, indices)]

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""top_k: that of jax.lax on a CPU, to the bit."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import top_k
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import Operand
+from jax_ffi_ops.ops.top_k import _top_k
+
+_INTEGERS = ("bool", "int8", "int16", "int32", "int64",
+             "uint8", "uint16", "uint32", "uint64")  # fmt: skip
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+# n and k: around the sizes of blocks, of the parts of a long row, and where
+# blocks do not help.
+_SIZES = (
+    *((1, 1), (5, 0), (5, 5), (63, 1), (64, 1), (65, 1), (511, 8), (512, 8)),
+    *((1000, 40), (1025, 8), (4096, 4096), (9000, 64), (131072, 50)),
+    *((131073, 1), (300_001, 17), (300_001, 16384), (300_001, 16385)),
+)
+_INPUTS = {
+    "random": lambda rng, n: rng.normal(size=n) * 50,
+    "few": lambda rng, n: rng.integers(0, 3, n),
+    "equal": lambda rng, n: np.ones(n),
+    "increasing": lambda rng, n: np.arange(n) / 8,
+    "decreasing": lambda rng, n: -np.arange(n) / 8,
+    "organ pipe": lambda rng, n: np.minimum(np.arange(n), np.arange(n)[::-1]),
+}
+
+
+def _bits(x):
+  return x if x.dtype == bool else x.view(f"uint{8 * x.itemsize}")
+
+
+def _definition(x, k):
+  """Sorts by keys of the bits, which is stable."""
+  values, keys = x, _bits(x)
+  if jnp.issubdtype(x.dtype, jnp.floating):
+    sign = keys.dtype.type(1 << (8 * x.itemsize - 1))
+    if x.dtype == jnp.bfloat16:  # One NaN of each sign.
+      is_nan = (keys & ~sign) > 0x7F80
+      keys = np.where(is_nan, keys & sign | np.uint16(0x7FC0), keys)
+      values = keys.view(x.dtype)
+    keys = np.where(keys & sign, ~keys, keys | sign)
+  elif x.dtype.kind == "i":
+    keys = keys ^ keys.dtype.type(1 << (8 * x.itemsize - 1))
+  indices = np.argsort(~keys, -1, kind="stable")[..., :k]
+  return np.take_along_axis(values, indices, -1), indices
+
+
+def _bits_at_random(rng, dtype, *shape):
+  """Returns all kinds of numbers: NaN and zeros of both signs, subnormal."""
+  dtype = jnp.dtype(dtype)
+  bits = jnp.finfo(dtype).bits
+  unsigned = np.dtype(f"uint{bits}")
+  infinity = int(_bits(np.array(np.inf, dtype)))
+  special = [0, 1, 2, infinity - 1, infinity, infinity + 1, 2 ** (bits - 1) - 1]
+  common = rng.integers(0, 2 ** (bits - 1), shape, np.uint64)
+  x = np.where(
+      rng.random(shape) < 0.5,
+      rng.choice(np.array(special, np.uint64), shape),
+      common,
+  )
+  sign = rng.integers(0, 2, shape, np.uint64) << np.uint64(bits - 1)
+  return (x | sign).astype(unsigned).view(dtype)
+
+
+def _reference(x):
+  indices = jnp.argsort(x, descending=True, stable=True)[:5]
+  return x[indices], indices.astype(np.int32)
+
+
+class TopKTest(testing.OpTest):
+  case = Case(
+      _top_k, [Operand((16,))], attributes={"k": 5}, reference=_reference
+  )
+
+
+class SameAsJaxTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(jax.enable_x64(True))
+
+  def check(self, x, k, function=top_k):
+    values, indices = function(jnp.asarray(x), k)
+    want = _definition(x, k)
+    self.assertEqual((values.dtype, indices.dtype), (x.dtype, np.int32))
+    np.testing.assert_array_equal(indices, want[1])
+    np.testing.assert_array_equal(_bits(np.asarray(values)), _bits(want[0]))
+
+  @parameterized.parameters(*_SIZES)
+  def test_sizes(self, n, k):
+    for make in _INPUTS.values():
+      x = make(np.random.default_rng(n), n)
+      for dtype in ("float32", "int16"):
+        self.check(x.astype(dtype), k)
+
+  @parameterized.parameters(*_INTEGERS, *_FLOATS)
+  def test_dtypes(self, dtype):
+    rng = np.random.default_rng(0)
+    for n, k in ((100, 30), (3000, 9)):
+      for make in (_INPUTS["random"], _INPUTS["few"]):
+        self.check(make(rng, (3, n)).astype(dtype), k)
+    if dtype in _INTEGERS[1:]:
+      info = np.iinfo(dtype)
+      x = rng.choice(np.array([info.min, -1 % 3, 0, info.max], dtype), (2, 900))
+      self.check(x, 500)
+
+  @parameterized.parameters(*_FLOATS)
+  def test_bits(self, dtype):
+    """NaN by payload and sign, zeros of both signs, subnormal numbers."""
+    rng = np.random.default_rng(0)
+    for shape, k in (((2, 40), 40), ((3, 5000), 17), ((1, 5000), 4000)):
+      x = _bits_at_random(rng, dtype, *shape)
+      self.check(x, k)
+      self.check(x, k, jax.lax.top_k)  # The definition is that of jax.
+
+  def test_axes(self):
+    x = np.random.default_rng(0).normal(size=(3, 40, 5)).astype(np.float32)
+    for axis in (0, 1, 2, -1, -2, -3):
+      got, want = (f(x, 3, axis=axis) for f in (top_k, jax.lax.top_k))
+      self.assertIsInstance(got, type(want))
+      for y, z in zip(got, want, strict=True):
+        np.testing.assert_array_equal(y, z)
+      mapped = lambda f: jax.vmap(lambda x: f(x, 2), in_axes=axis)(x)
+      for y, z in zip(mapped(top_k), mapped(jax.lax.top_k), strict=True):
+        np.testing.assert_array_equal(y, z)
+
+  def test_gradients_through_ties(self):
+    x = np.array([[1, 3, 3, 0, 3], [2, 2, 2, 2, 2]], np.float32)
+    total = lambda f: lambda x: (f(x, 2)[0] * jnp.arange(1.0, 3.0)).sum()
+    np.testing.assert_array_equal(
+        jax.grad(total(top_k))(x), jax.grad(total(jax.lax.top_k))(x)
+    )
+
+  def test_weak_type(self):
+    self.assertTrue(top_k(jnp.full(3, 1.0), 2)[0].weak_type)
+
+  def test_errors_are_those_of_jax(self):
+    x = jnp.arange(6.0)
+    calls = [
+        lambda f: f([1.0, 2.0], 1),
+        lambda f: f(np.ones(3, ">f4"), 1),
+        lambda f: f(x + 1j, 1),
+        lambda f: f(1.0, 1),
+        lambda f: f(jnp.array(1.0), 1),
+        lambda f: f(x, -1),
+        lambda f: f(x, 7),
+        lambda f: f(x, 1.5),
+        lambda f: f(x, "1"),
+        lambda f: f(x, 1, axis=1),
+        lambda f: f(x, 1, axis=-2),
+        lambda f: jax.jit(lambda k: f(x, k))(3),
+    ]
+    first_line = lambda error: str(error.exception).splitlines()[0]
+    for index, call in enumerate(calls):
+      with self.subTest(index):
+        with self.assertRaises(Exception) as want:
+          call(jax.lax.top_k)
+        with self.assertRaises(type(want.exception)) as got:
+          call(top_k)
+        self.assertEqual(first_line(got), first_line(want))
+
+
+if __name__ == "__main__":
+  absltest.main()
