@@ -11,7 +11,7 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.kit.testing.base import THOROUGH
 
 # Where the way to sort changes: rows of 2048 keys and more are sorted by radix,
-# of 64 and 128 Ki in steps, and of 32 Ki by several threads if there are few.
+# of 64 and 128 Ki in steps, and by several threads if there are few rows.
 _SIZES = (0, 1, 2, 15, 16, 17, 255, 2047, 2049, 32767, 32769, 65537, 131073)
 _AXES = (
     *(((3, 33), -1), ((33, 3), 0), ((2, 40, 70), 1), ((2, 3, 1), -1)),

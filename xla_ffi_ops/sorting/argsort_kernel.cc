@@ -47,8 +47,8 @@ struct Keyed {
       U least = KeyFormat<U>::kMost, most = 0;
       for (int64_t i = begin; i < begin + length; ++i) {
         const U key = (*this)[i];
-        least = std::min(least, key);
-        most = std::max(most, key);
+        least = key < least ? key : least;
+        most = key > most ? key : most;
       }
       range = {least, most};
     });
@@ -136,6 +136,7 @@ class LongArgsort final : public LongRow {
   }
 
   void Count(int64_t chunk) override {
+    if (is_equal()) return;
     AtCpuLevel([=, keys = keys_, counts = buckets_.counts(chunk),
                 shift = buckets_.shift(), least = packing_.least,
                 begin = chunks_.begin(chunk), end = chunks_.begin(chunk + 1)]()
@@ -147,12 +148,20 @@ class LongArgsort final : public LongRow {
   }
 
   void AfterCount() override {
+    if (is_equal()) return;
     constexpr int64_t kLeast = 8 * 1024, kBuckets = 256;
     buckets_.Split(std::max(kLeast, chunks_.n / kBuckets));
     items_.reset(new uint64_t[chunks_.n]);
   }
 
   void Scatter(int64_t chunk) override {
+    if (is_equal()) {
+      for (int64_t i = chunks_.begin(chunk); i < chunks_.begin(chunk + 1);
+           ++i) {
+        *place(i) = static_cast<int32_t>(i);
+      }
+      return;
+    }
     AtCpuLevel([=, keys = keys_, items = items_.get(), packing = packing_,
                 at = buckets_.places(chunk), bucket_of = buckets_.bucket_of(),
                 shift = buckets_.shift(), begin = chunks_.begin(chunk),
@@ -165,18 +174,22 @@ class LongArgsort final : public LongRow {
     });
   }
 
-  int64_t buckets() const override { return buckets_.count(); }
+  int64_t buckets() const override { return is_equal() ? 0 : buckets_.count(); }
 
   void Finish(int64_t bucket) override {
     const int64_t begin = buckets_.begin(bucket);
     const int64_t count = buckets_.end(bucket) - begin;
     const std::unique_ptr<uint64_t[]> more(new uint64_t[count]);
-    xla_ffi_ops::Finish(
-        packing_, keys_, items_.get() + begin, count, more.get(),
-        reversed_ ? y_ + chunks_.n - 1 - begin : y_ + begin, reversed_);
+    xla_ffi_ops::Finish(packing_, keys_, items_.get() + begin, count,
+                        more.get(), place(begin), reversed_);
   }
 
  private:
+  bool is_equal() const { return packing_.key_bits == 0; }
+  int32_t* place(int64_t i) const {
+    return reversed_ ? y_ + chunks_.n - 1 - i : y_ + i;
+  }
+
   const Keyed<U> keys_;
   int32_t* const y_;
   const Chunks chunks_;

@@ -29,12 +29,15 @@ struct KeyFormat {
   U kept_of_nan = kMost;  // NaNs become (nan & kept_of_nan) | set_in_nan
   U set_in_nan = 0;
 
-  XLA_FFI_OPS_HD bool IsNan(U bits) const {
-    return (bits & magnitude) > infinity;
+  // All ones if it is so, else 0: with selects, g++ 12 makes no vectors.
+  XLA_FFI_OPS_HD U NanMask(U bits) const {
+    return static_cast<U>(-static_cast<U>((bits & magnitude) > infinity));
   }
-  XLA_FFI_OPS_HD bool IsZero(U bits) const {
-    return (bits & magnitude) < least_normal;
+  XLA_FFI_OPS_HD U ZeroMask(U bits) const {
+    return static_cast<U>(-static_cast<U>((bits & magnitude) < least_normal));
   }
+  XLA_FFI_OPS_HD bool IsNan(U bits) const { return NanMask(bits) != 0; }
+  XLA_FFI_OPS_HD bool IsZero(U bits) const { return ZeroMask(bits) != 0; }
   XLA_FFI_OPS_HD bool IsNegative(U bits) const { return (bits & sign) != 0; }
   XLA_FFI_OPS_HD U Nan(U bits) const {
     return (bits & kept_of_nan) | set_in_nan;
@@ -49,8 +52,8 @@ struct KeyFormat {
   }
   // The key of any element: equal ones have the same.
   XLA_FFI_OPS_HD U EqualKey(U bits) const {
-    const U key = IsZero(bits) ? sign : Key(bits);
-    return IsNan(bits) ? kMost : key;
+    const U zero = ZeroMask(bits);
+    return (Key(bits) & ~zero) | (sign & zero) | NanMask(bits);
   }
 
  private:

@@ -15,8 +15,8 @@ namespace {
 // About how many bytes of memory traffic take as long as sorting an element.
 constexpr int64_t kBytesPerElement = 32;
 
-// A row of fewer elements is sorted before other threads are awake.
-constexpr int64_t kLeastShared = 32 * 1024;
+// A row of fewer elements is sorted sooner by one thread.
+constexpr int64_t kLeastShared = 64 * 1024;
 constexpr int64_t kLeastChunk = 8 * 1024;
 
 // Rows that threads share.
