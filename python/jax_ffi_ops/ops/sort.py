@@ -16,6 +16,12 @@ def _jvp(x, x_dot, *, descending):
   return x_dot.at[order].get(mode="promise_in_bounds", unique_indices=True)
 
 
+def _is_faster(x, *, descending, platform, backward):
+  del descending, platform, backward
+  # From //benchmarks:benchmark --at-any-speed --lines=sort/1x32/*/*/program
+  return x.size >= (64 if jnp.issubdtype(x.dtype, jnp.integer) else 16)
+
+
 _sort = kit.op(
     "sort",
     library=kit.Library(
@@ -27,6 +33,7 @@ _sort = kit.op(
     reference=lambda x, *, descending: jnp.sort(x, descending=descending),
     dtypes=kit.ORDERED,
     jvp=_jvp,
+    is_faster=_is_faster,
 )
 
 

@@ -43,6 +43,7 @@ class ArgsortOrderTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
+    self.enter_context(testing.handlers_at_any_speed())
 
   def _check(self, function, x, axis, descending):
     y = function(x, axis, descending=descending)

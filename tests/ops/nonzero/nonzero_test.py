@@ -35,6 +35,10 @@ class NonzeroTest(testing.OpTest):
 
 class SameAsJaxTest(parameterized.TestCase):
 
+  def setUp(self):
+    super().setUp()
+    self.enter_context(testing.handlers_at_any_speed())
+
   def check(self, a, size=None, fill_value=None):
     """Compares with NumPy, and types with those of jax.numpy."""
     a = jnp.asarray(a)

@@ -54,6 +54,7 @@ class SortBitsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
+    self.enter_context(testing.handlers_at_any_speed())
 
   def _check(self, function, x, axis, descending):
     y = np.asarray(function(x, axis, descending=descending))
