@@ -27,6 +27,8 @@ _BUILD = """\
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
+exports_files(["LICENSE.md"])
+
 cc_library(
     name = "simd_sort",
     hdrs = glob(["src/*"], allow_empty = False),

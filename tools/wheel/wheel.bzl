@@ -41,6 +41,9 @@ def _wheel_impl(ctx):
         name = _name_in_wheel(ctx, file)
         if name != None:
             files[name] = _strip(ctx, name, file) if name.endswith(".so") else file
+    licenses = {"LICENSE": ctx.file.license}
+    for target, name in ctx.attr.other_licenses.items():
+        licenses[name] = target.files.to_list()[0]
     version = "+".join([ctx.attr.version] + ([ctx.attr.variant] if ctx.attr.variant else []))
     file_name = "{}-{}".format(ctx.attr.distribution.replace("-", "_"), version)
     tag = "py3-none-manylinux_{}_x86_64".format(ctx.attr.glibc.replace(".", "_"))
@@ -64,7 +67,7 @@ def _wheel_impl(ctx):
         file_name = file_name,
         files = {name: file.path for name, file in files.items()},
         label = str(ctx.label),
-        license = ctx.file.license.path,
+        licenses = {name: file.path for name, file in licenses.items()},
         readme = ctx.file.readme.path,
         tag = tag,
         version = version,
@@ -73,7 +76,7 @@ def _wheel_impl(ctx):
     ctx.actions.run(
         executable = ctx.executable._program,
         arguments = [plan.path, wheel.path],
-        inputs = files.values() + [plan, ctx.file.license, ctx.file.readme],
+        inputs = files.values() + licenses.values() + [plan, ctx.file.readme],
         outputs = [wheel],
         mnemonic = "Wheel",
         progress_message = "Making " + wheel.basename,
@@ -98,6 +101,10 @@ wheel = rule(
         "license": attr.label(mandatory = True, allow_single_file = True, doc = "Its text."),
         "license_expression": attr.string(mandatory = True, doc = "In SPDX's names."),
         "object_kb": attr.int(mandatory = True, doc = "The most that an object may have."),
+        "other_licenses": attr.label_keyed_string_dict(
+            allow_files = True,
+            doc = "The texts of libraries in the objects, and the name of each file in the wheel.",
+        ),
         "readme": attr.label(
             mandatory = True,
             allow_single_file = True,

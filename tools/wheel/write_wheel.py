@@ -43,7 +43,7 @@ def _metadata(plan):
       f"Version: {plan['version']}",
       f"Summary: {plan['summary']}",
       f"License-Expression: {plan['license_expression']}",
-      "License-File: LICENSE",
+      *(f"License-File: {name}" for name in plan["licenses"]),
       *(f"Classifier: {each}" for each in plan["classifiers"]),
       f"Requires-Python: {plan['requires_python']}",
       *(f"Requires-Dist: {each}" for each in plan["requires"]),
@@ -100,9 +100,8 @@ def write(plan: dict[str, Any], path: str) -> None:
   info = f"{plan['file_name']}.dist-info"
   contents[f"{info}/METADATA"] = _metadata(plan).encode()
   contents[f"{info}/WHEEL"] = _wheel(plan).encode()
-  contents[f"{info}/licenses/LICENSE"] = pathlib.Path(
-      plan["license"]
-  ).read_bytes()
+  for name, file in plan["licenses"].items():
+    contents[f"{info}/licenses/{name}"] = pathlib.Path(file).read_bytes()
   record = f"{info}/RECORD"
   contents[record] = _record(contents, record).encode()
   with zipfile.ZipFile(path, "w") as wheel:

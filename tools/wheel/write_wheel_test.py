@@ -32,7 +32,7 @@ class WriteWheelTest(absltest.TestCase):
         "files": {n: self.folder / n for n in ("a.py", "b.py")},
         "glibc": "2.34",
         "label": "//my:wheel",
-        "license": self.folder / "LICENSE",
+        "licenses": {"LICENSE": self.folder / "LICENSE"},
         "license_expression": "MIT",
         "object_kb": 1000,
         "readme": self.folder / "README.md",
@@ -50,6 +50,16 @@ class WriteWheelTest(absltest.TestCase):
   def test_same_bytes(self):
     files = {n: self.folder / n for n in ("b.py", "a.py")}
     self.assertEqual(self.write(), self.write("two.whl", files=files))
+
+  def test_licenses(self):
+    files = {"LICENSE": "LICENSE", "LICENSE.other": "a.py"}
+    self.write(licenses={n: self.folder / f for n, f in files.items()})
+    with zipfile.ZipFile(self.folder / "one.whl") as wheel:
+      metadata = wheel.read("my_ops-1.0.dist-info/METADATA").decode()
+      for name, file in files.items():
+        self.assertIn(f"\nLicense-File: {name}\n", metadata)
+        found = wheel.read(f"my_ops-1.0.dist-info/licenses/{name}")
+        self.assertEqual(found, (self.folder / file).read_bytes())
 
   def test_links_of_the_readme(self):
     readme = (

@@ -68,14 +68,22 @@ def _has_weights(case):
 
 
 def _main_dtypes(case):
-  """Yields the first operand that is no weight, and its dtypes."""
+  """Yields the first operand that is no weight, and its dtypes.
+
+  Of integers, and bool is one here, the narrowest and the widest are tried,
+  unless tests are thorough.
+  """
   op = case.op
   index = next(
       i for i, name in enumerate(op.operands) if name not in op.weights
   )
   first = jnp.dtype(case.operands[index].dtype)
-  allowed = op.dtypes[index] or {first}
-  for dtype in sorted(allowed, key=lambda d: (d != first, d.name)):
+  allowed = sorted(op.dtypes[index] or {first}, key=lambda d: d.name)
+  integers = [d for d in allowed if not jnp.issubdtype(d, jnp.inexact)]
+  integers.sort(key=lambda d: d.itemsize)
+  skipped = () if THOROUGH else integers[1:-1]
+  others = [d for d in allowed if d not in (first, *skipped)]
+  for dtype in (first, *others):
     yield index, dtype
 
 
