@@ -30,11 +30,8 @@ def save(path: str, measured: Mapping[int, Mapping[str, float]]) -> None:
   sizes = list(measured)
   for name, color in zip(next(iter(measured.values())), _COLORS):
     y = [measured[n][name] for n in sizes]
-    axes.loglog(sizes, y, "o-", color=color, linewidth=2)
-    axes.annotate(
-        name, (sizes[-1], y[-1]), (-8, 8), textcoords="offset points",
-        color=color, ha="right",
-    )  # fmt: skip
+    axes.loglog(sizes, y, "o-", color=color, linewidth=2, label=name)
+  axes.legend(frameon=False, labelcolor="linecolor")
   axes.set_title("A step of a flock", loc="left", color=_GREY)
   axes.set_xlabel("particles", color=_GREY)
   axes.set_ylabel("milliseconds", color=_GREY)

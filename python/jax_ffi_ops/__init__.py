@@ -2,7 +2,8 @@
 """JAX ops with handlers in C++ and CUDA.
 
 An op is the function of its name in the module of its name in jax_ffi_ops.ops.
-Its shared object is loaded when the name is first used.
+Its shared object is loaded when the name is first used. What is made of ops, and
+has no shared object, is in jax_ffi_ops.formulations.
 """
 
 import importlib
@@ -13,6 +14,7 @@ from jax_ffi_ops import kit as kit
 from jax_ffi_ops.heap import keep_freed_memory as keep_freed_memory
 
 if TYPE_CHECKING:
+  from jax_ffi_ops.formulations.permutation import permutation as permutation
   from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm
   from jax_ffi_ops.ops.argsort import argsort as argsort
   from jax_ffi_ops.ops.layer_norm import layer_norm as layer_norm
@@ -34,17 +36,23 @@ def load() -> None:
 
 
 def _ops() -> list[str]:
-  files = pathlib.Path(__file__).with_name("ops").glob("[!_]*.py")
+  return _in_folder("ops")
+
+
+def _in_folder(folder):
+  files = pathlib.Path(__file__).with_name(folder).glob("[!_]*.py")
   return sorted(file.stem for file in files)
 
 
 def _load(name):
   # Submodules are asked for here, too, before they are imported.
-  if name.startswith("_") or name not in _ops():
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-  op = getattr(importlib.import_module(f"jax_ffi_ops.ops.{name}"), name)
-  globals()[name] = op
-  return op
+  for folder in ("ops", "formulations"):
+    if not name.startswith("_") and name in _in_folder(folder):
+      module = importlib.import_module(f"jax_ffi_ops.{folder}.{name}")
+      function = getattr(module, name)
+      globals()[name] = function
+      return function
+  raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 if not TYPE_CHECKING:  # A type checker is to know that other names are wrong.
@@ -52,4 +60,4 @@ if not TYPE_CHECKING:  # A type checker is to know that other names are wrong.
 
 
 def __dir__() -> list[str]:
-  return sorted({*globals(), *_ops()})
+  return sorted({*globals(), *_ops(), *_in_folder("formulations")})

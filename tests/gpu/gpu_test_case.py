@@ -13,6 +13,7 @@ import numpy as np
 from own_case import own_case
 
 import jax_ffi_ops
+from jax_ffi_ops import kit
 from jax_ffi_ops.kit.testing import base
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import choices
@@ -34,9 +35,18 @@ def at_most(cases, count):
   return cases if has_gpu() else cases[:: max(1, len(cases) // count)]
 
 
+def _has_cuda_handlers(op):
+  """Whether an op has them. Without CUDA, those with a backward pass stand in."""
+  (declared,) = (x.declaration for x in kit.ops_of(getattr(jax_ffi_ops, op)))
+  platforms = declared.forward_platforms
+  return "cuda" in platforms or (
+      not has_gpu() and bool(declared.backward_platforms)
+  )
+
+
 def for_each_op(test: type) -> None:
   """Puts a class for each op, with the case of its own test, in `test`'s place."""
-  for op in jax_ffi_ops._ops():
+  for op in filter(_has_cuda_handlers, jax_ffi_ops._ops()):
     name = op.title().replace("_", "") + test.__name__
     module = {"__module__": test.__module__}
     setattr(

@@ -63,9 +63,7 @@ class WheelTest(absltest.TestCase):
   def test_metadata(self):
     told = self.told("METADATA")
     self.assertEqual(told["Name"], "xla-ffi-ops")
-    self.assertEqual(
-        told["License-Expression"], "Apache-2.0 AND BSD-3-Clause"
-    )
+    self.assertEqual(told["License-Expression"], "Apache-2.0 AND BSD-3-Clause")
     self.assertEqual(told["Requires-Python"], ">=3.11")
     self.assertEqual(
         told.get_all("Requires-Dist"),

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""permutation has the bits of jax.random.permutation."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import permutation
+from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
+
+
+class PermutationTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(handlers_at_any_speed())
+    self.key = jax.random.key(3)
+
+  def _check(self, key, x, *args):
+    expected = jax.random.permutation(key, x, *args)
+    for function in (permutation, jax.jit(permutation, static_argnums=(2, 3))):
+      if function is not permutation and not np.ndim(x):
+        continue  # Under jit, it would be traced.
+      y = function(key, x, *args)
+      self.assertEqual(y.dtype, expected.dtype)
+      np.testing.assert_array_equal(y, expected)
+
+  # Sorted once from 2 elements on, twice from 1626.
+  @parameterized.parameters(0, 1, 2, 3, 1625, 1626, 70_000)
+  def test_numbers(self, n):
+    self._check(self.key, n)
+    self._check(self.key, np.int64(n))
+
+  @parameterized.parameters(np.int8, np.float16, np.float32, np.complex64, bool)
+  def test_vector(self, dtype):
+    self._check(self.key, np.arange(2000).astype(dtype))
+
+  @parameterized.product(axis=(0, 1, -1), independent=(False, True))
+  def test_axes(self, axis, independent):
+    x = np.arange(60 * 50 * 2).reshape(60, 50, 2)
+    self._check(self.key, x, axis, independent)
+
+  @parameterized.parameters("threefry2x32", "rbg", "unsafe_rbg")
+  def test_kinds_of_keys(self, kind):
+    self._check(jax.random.key(5, impl=kind), 3000)
+    with jax.default_prng_impl(kind):
+      self._check(jax.random.PRNGKey(5), 3000)
+
+  def test_wide_integers(self):
+    with jax.enable_x64(True):
+      self._check(self.key, 2000)
+
+  def test_gradient(self):
+    x, weights = jnp.arange(9.0), jnp.arange(9.0) ** 2
+    for function in (permutation, jax.random.permutation):
+      loss = lambda x, f=function: jnp.vdot(weights, f(self.key, x))
+      with self.subTest(str(function)):
+        order = jax.random.permutation(self.key, 9)
+        expected = np.zeros(9)
+        expected[order] = weights
+        np.testing.assert_array_equal(jax.grad(loss)(x), expected)
+
+  def test_vmap(self):
+    keys = jax.random.split(self.key, 3)
+    y = jax.vmap(lambda key: permutation(key, 2000))(keys)
+    expected = [jax.random.permutation(key, 2000) for key in keys]
+    np.testing.assert_array_equal(y, expected)
+
+  @parameterized.parameters(
+      (1.5,), (np.float32(3),), ("a",), (np.arange(3), 1), (True,)
+  )
+  def test_errors(self, *args):
+    with self.assertRaises((TypeError, ValueError)) as expected:
+      jax.random.permutation(self.key, *args)
+    with self.assertRaises(type(expected.exception)) as found:
+      permutation(self.key, *args)
+    self.assertEqual(str(found.exception), str(expected.exception))
+
+  def test_wrong_keys(self):
+    for key in (jax.random.split(self.key), 3):
+      with self.assertRaises((TypeError, ValueError)) as expected:
+        jax.random.permutation(key, 3)
+      with self.assertRaises(type(expected.exception)):
+        permutation(key, 3)
+
+
+if __name__ == "__main__":
+  absltest.main()
