@@ -28,16 +28,18 @@ class PermutationTest(parameterized.TestCase):
       np.testing.assert_array_equal(y, expected)
 
   # Sorted once from 2 elements on, twice from 1626.
-  @parameterized.parameters(0, 1, 2, 3, 1625, 1626, 70_000)
+  @parameterized.parameters(0, 1, 2, 1625, 1626)
   def test_numbers(self, n):
     self._check(self.key, n)
-    self._check(self.key, np.int64(n))
 
-  @parameterized.parameters(np.int8, np.float16, np.float32, np.complex64, bool)
+  def test_scalar_of_numpy(self):
+    self._check(self.key, np.int64(5))
+
+  @parameterized.parameters(np.float16, np.complex64, bool)
   def test_vector(self, dtype):
     self._check(self.key, np.arange(2000).astype(dtype))
 
-  @parameterized.product(axis=(0, 1, -1), independent=(False, True))
+  @parameterized.product(axis=(1, -1), independent=(False, True))
   def test_axes(self, axis, independent):
     x = np.arange(60 * 50 * 2).reshape(60, 50, 2)
     self._check(self.key, x, axis, independent)
