@@ -105,6 +105,13 @@ using DTypesOf = decltype(internal::DTypesFor(List()));
 
 using FloatDTypes = DTypesOf<FloatTypes>;
 
+// Those whose elements have an order: kit.ORDERED in Python.
+using OrderedDTypes =
+    DTypes<xla::ffi::PRED, xla::ffi::S8, xla::ffi::S16, xla::ffi::S32,
+           xla::ffi::S64, xla::ffi::U8, xla::ffi::U16, xla::ffi::U32,
+           xla::ffi::U64, xla::ffi::F16, xla::ffi::BF16, xla::ffi::F32,
+           xla::ffi::F64>;
+
 // Those of an op's DeviceTypes on a device.
 template <typename Device, typename OpTypes>
 using DTypesOn = DTypesOf<typename OpTypes::template On<Device>>;

@@ -13,10 +13,6 @@
 
 namespace xla_ffi_ops {
 
-using SortedDTypes =
-    DTypes<ffi::PRED, ffi::S8, ffi::S16, ffi::S32, ffi::S64, ffi::U8, ffi::U16,
-           ffi::U32, ffi::U64, ffi::F16, ffi::BF16, ffi::F32, ffi::F64>;
-
 // Returns make(format) for the KeyFormat of a dtype, which was checked.
 template <typename Make>
 std::unique_ptr<RowKernel> KernelOf(ffi::DataType dtype, Make make) {
@@ -63,7 +59,7 @@ HandlerResult SortAlongAxis(const CpuContext& device, int64_t trailing_rank,
   Dim n = kUnknownDim;
   Checks checks;
   checks.TrailingRank(trailing_rank);
-  checks.Operand("x", x, SortedDTypes(), {&n});
+  checks.Operand("x", x, OrderedDTypes(), {&n});
   checks.Result("y", y, y_dtype, {&n});
   if (!checks.ok()) return checks.error();
   return SortRows(device,

@@ -30,7 +30,7 @@ _argsort = kit.op(
     attributes={"descending": np.bool_, "stable": np.bool_},
     reference=_reference,
     dtypes=kit.ORDERED,
-    # From //benchmarks:benchmark --at-any-speed --lines=argsort/1x16/*/*/program
+    # To see it: //benchmarks:benchmark --at-any-speed --lines=argsort/1x16/*/*/program
     is_faster=lambda x, **_: x.size >= 16,
 )
 

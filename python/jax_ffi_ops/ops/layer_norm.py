@@ -51,7 +51,7 @@ _layer_norm = kit.op(
     parameters=("scale", "bias"),
     weights={"scale": "x", "bias": "x"},
     row_sums=("scale", "bias"),
-    # From //benchmarks:benchmark --at-any-speed --lines=layer_norm/*/*/*/program
+    # To see it: //benchmarks:benchmark --at-any-speed --lines=layer_norm/*/*/*/program
     is_faster=kit.faster_for_rows(
         forward=kit.Least(2**16, cols=128, float16_size=2**20),
         backward=kit.Least(2**12, float16_size=2**14),

@@ -30,7 +30,7 @@ _nonzero = kit.op(
     attributes={"size": np.int64},
     reference=_reference,
     dtypes={"mask": ("bool",), "fill": ("int32", "int64")},
-    # From //benchmarks:benchmark --at-any-speed --lines=nonzero/128/*/*/program
+    # To see it: //benchmarks:benchmark --at-any-speed --lines=nonzero/128/*/*/program
     is_faster=lambda mask, fill, **_: mask.size >= 128,
 )
 

@@ -43,7 +43,7 @@ _rms_norm = kit.op(
     parameters=("scale",),
     weights={"scale": "x"},
     row_sums=("scale",),
-    # From //benchmarks:benchmark --at-any-speed --lines=rms_norm/*/*/*/program
+    # To see it: //benchmarks:benchmark --at-any-speed --lines=rms_norm/*/*/*/program
     is_faster=kit.faster_for_rows(
         forward=kit.Least(2**16, cols=128, float16_size=2**20),
         backward=kit.Least(2**12, float16_size=2**14),

@@ -33,7 +33,7 @@ _softmax = kit.op(
     reference=_reference,
     backward=_backward,
     dtypes=kit.FLOATING,
-    # From //benchmarks:benchmark --at-any-speed --lines=softmax/*/*/*/program
+    # To see it: //benchmarks:benchmark --at-any-speed --lines=softmax/*/*/*/program
     is_faster=kit.faster_for_rows(
         forward=kit.Least(2**12, cols=64),
         backward=kit.Least(2**12, float16_size=2**14),

@@ -18,7 +18,7 @@ def _jvp(x, x_dot, *, descending):
 
 def _is_faster(x, *, descending, platform, backward):
   del descending, platform, backward
-  # From //benchmarks:benchmark --at-any-speed --lines=sort/1x32/*/*/program
+  # To see it: //benchmarks:benchmark --at-any-speed --lines=sort/1x32/*/*/program
   return x.size >= (64 if jnp.issubdtype(x.dtype, jnp.integer) else 16)
 
 

@@ -109,16 +109,12 @@ Order<Key> OrderOf(ffi::DataType dtype) {
   return order;
 }
 
-using TopKDTypes =
-    DTypes<ffi::PRED, ffi::S8, ffi::S16, ffi::S32, ffi::S64, ffi::U8, ffi::U16,
-           ffi::U32, ffi::U64, ffi::F16, ffi::BF16, ffi::F32, ffi::F64>;
-
 HandlerResult TopKHandler(CpuContext device, int64_t k, ffi::AnyBuffer x,
                           ffi::Result<ffi::AnyBuffer> values,
                           ffi::Result<ffi::AnyBuffer> indices) {
   Dim n = kUnknownDim;
   Checks checks;
-  checks.Operand("x", x, TopKDTypes(), {&n});
+  checks.Operand("x", x, OrderedDTypes(), {&n});
   if (n > int64_t{1} << 31) {
     checks.Fail("x", "have indices that fit into int32", std::to_string(n));
   }
