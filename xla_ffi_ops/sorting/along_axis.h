@@ -13,40 +13,39 @@
 
 namespace xla_ffi_ops {
 
-// Returns make(format) for the KeyFormat of a dtype, which was checked.
-template <typename Make>
-std::unique_ptr<RowKernel> KernelOf(ffi::DataType dtype, Make make) {
+// The order of a dtype, which was checked.
+inline AnyFormat FormatOf(ffi::DataType dtype) {
   switch (dtype) {
     case ffi::S8:
-      return make(SignedFormat<uint8_t>());
+      return SignedFormat<uint8_t>();
     case ffi::S16:
-      return make(SignedFormat<uint16_t>());
+      return SignedFormat<uint16_t>();
     case ffi::S32:
-      return make(SignedFormat<uint32_t>());
+      return SignedFormat<uint32_t>();
     case ffi::S64:
-      return make(SignedFormat<uint64_t>());
+      return SignedFormat<uint64_t>();
     case ffi::U16:
-      return make(KeyFormat<uint16_t>());
+      return KeyFormat<uint16_t>();
     case ffi::U32:
-      return make(KeyFormat<uint32_t>());
+      return KeyFormat<uint32_t>();
     case ffi::U64:
-      return make(KeyFormat<uint64_t>());
+      return KeyFormat<uint64_t>();
     case ffi::F16:
-      return make(FloatFormat<uint16_t>(10, /*subnormal_is_zero=*/false));
+      return FloatFormat<uint16_t>(10, /*subnormal_is_zero=*/false);
     case ffi::BF16: {
       auto format = FloatFormat<uint16_t>(7, true);
       // XLA sorts them as float32, and makes one NaN of all when it converts
       // them back.
       format.kept_of_nan = format.sign;
       format.set_in_nan = 0x7fc0;
-      return make(format);
+      return format;
     }
     case ffi::F32:
-      return make(FloatFormat<uint32_t>(23, true));
+      return FloatFormat<uint32_t>(23, true);
     case ffi::F64:
-      return make(FloatFormat<uint64_t>(52, true));
+      return FloatFormat<uint64_t>(52, true);
     default:  // PRED and U8
-      return make(KeyFormat<uint8_t>());
+      return KeyFormat<uint8_t>();
   }
 }
 
@@ -62,10 +61,8 @@ HandlerResult SortAlongAxis(const CpuContext& device, int64_t trailing_rank,
   checks.Operand("x", x, OrderedDTypes(), {&n});
   checks.Result("y", y, y_dtype, {&n});
   if (!checks.ok()) return checks.error();
-  return SortRows(device,
-                  KernelOf(x.element_type(),
-                           [&](const auto& format) { return make(format, n); }),
-                  x.untyped_data(), y.untyped_data(), Product(checks.loops()),
+  return SortRows(device, make(FormatOf(x.element_type()), n), x.untyped_data(),
+                  y.untyped_data(), Product(checks.loops()),
                   Product(checks.trailing()));
 }
 

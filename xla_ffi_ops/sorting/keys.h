@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <variant>
 
 #include "xla_ffi_ops/kit/device.h"
 
@@ -80,6 +81,9 @@ KeyFormat<U> FloatFormat(int mantissa, bool subnormal_is_zero) {
   format.least_normal = subnormal_is_zero ? least : 1;
   return format;
 }
+
+using AnyFormat = std::variant<KeyFormat<uint8_t>, KeyFormat<uint16_t>,
+                               KeyFormat<uint32_t>, KeyFormat<uint64_t>>;
 
 }  // namespace xla_ffi_ops
 

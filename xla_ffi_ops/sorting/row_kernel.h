@@ -48,8 +48,7 @@ class RowKernel {
 };
 
 // y is x, sorted, or the reverse of that.
-template <typename U>
-std::unique_ptr<RowKernel> SortKernel(const KeyFormat<U>& format, int64_t n,
+std::unique_ptr<RowKernel> SortKernel(const AnyFormat& format, int64_t n,
                                       bool reversed);
 
 enum class Order {
@@ -60,8 +59,7 @@ enum class Order {
 
 // y has the indices of the elements of x, in a stable order: each an int32_t,
 // so that n may be 2^31.
-template <typename U>
-std::unique_ptr<RowKernel> ArgsortKernel(const KeyFormat<U>& format, int64_t n,
+std::unique_ptr<RowKernel> ArgsortKernel(const AnyFormat& format, int64_t n,
                                          Order order);
 
 }  // namespace xla_ffi_ops

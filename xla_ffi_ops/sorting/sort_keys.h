@@ -4,8 +4,13 @@
 #define XLA_FFI_OPS_SORTING_SORT_KEYS_H_
 
 #include <cstdint>
+#include <type_traits>
 
 namespace xla_ffi_ops {
+
+// A key as it is sorted: there are no functions for narrower ones.
+template <typename U>
+using SortedKey = std::conditional_t<sizeof(U) == 8, uint64_t, uint32_t>;
 
 // Sorts n keys.
 void SortKeys(uint32_t* keys, int64_t n);

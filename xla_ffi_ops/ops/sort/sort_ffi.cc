@@ -13,7 +13,7 @@ using Buffer = ffi::AnyBuffer;
 HandlerResult Handler(CpuContext device, bool descending, int64_t trailing_rank,
                       Buffer x, ffi::Result<Buffer> y) {
   return SortAlongAxis(device, trailing_rank, x, *y, x.element_type(),
-                       [=](const auto& format, int64_t n) {
+                       [=](const AnyFormat& format, int64_t n) {
                          return SortKernel(format, n, descending);
                        });
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// x86-simd-sort, for the level of the source that includes it once.
+// x86-simd-sort, for the level that this is compiled for.
 //
 // What it has of std, it has of a namespace of the level: a function that two
 // levels had in common might be linked from the higher one, and not run on the
 // lower.
-#ifndef XLA_FFI_OPS_SORTING_SIMD_SORT_H_
-#define XLA_FFI_OPS_SORTING_SIMD_SORT_H_
-
 #include <immintrin.h>
 #include <stdlib.h>
 
@@ -19,6 +16,16 @@
 #include <numeric>
 #include <utility>
 #include <vector>
+
+#ifdef __AVX512F__
+#define XLA_FFI_OPS_STD xla_ffi_ops_std_v4
+#define XLA_FFI_OPS_SIMD_SORT SimdSortV4
+#define XLA_FFI_OPS_VECTOR zmm_vector
+#else
+#define XLA_FFI_OPS_STD xla_ffi_ops_std_v3
+#define XLA_FFI_OPS_SIMD_SORT SimdSortV3
+#define XLA_FFI_OPS_VECTOR avx2_vector
+#endif
 
 namespace xla_ffi_ops::internal {
 
@@ -43,4 +50,14 @@ void sort(T* begin, T* end, Less) {
 #include "x86simdsort-static-incl.h"
 #undef std
 
-#endif  // XLA_FFI_OPS_SORTING_SIMD_SORT_H_
+namespace xla_ffi_ops::internal {
+
+void XLA_FFI_OPS_SIMD_SORT(uint32_t* keys, int64_t n) {
+  xss_qsort<XLA_FFI_OPS_VECTOR<uint32_t>, uint32_t>(keys, n, false);
+}
+
+void XLA_FFI_OPS_SIMD_SORT(uint64_t* keys, int64_t n) {
+  xss_qsort<XLA_FFI_OPS_VECTOR<uint64_t>, uint64_t>(keys, n, false);
+}
+
+}  // namespace xla_ffi_ops::internal
