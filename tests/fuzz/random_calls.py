@@ -46,6 +46,8 @@ def sized(case: Case, rng: random.Random) -> Case:
     case = choices.resized(case, (dim,), size)
   attributes = dict(case.attributes)
   for name, attribute in case.op.attributes.items():
+    if name not in attributes:
+      continue  # The public function sets it.
     if attribute.type in (bool, np.bool_):
       attributes[name] = rng.random() < 0.5
     if attribute.type in (np.float32, np.float64):
