@@ -89,13 +89,14 @@ def nonzero(
   if fill_value is None:
     fills = (0,) * a.ndim
   try:
-    is_index = a.ndim == 1 and jnp.result_type(fills[0], dtype) == dtype
-    fill = jnp.asarray(fills[0] if is_index else n, dtype)
+    if jnp.result_type(dtype, *fills) != dtype:
+      return plain()  # Other dtypes differ between the versions of jax.
+    fills = [jnp.asarray(x, dtype) for x in fills]
   except (TypeError, OverflowError):
     return plain()
-  flat, _ = _nonzero(mask, fill, size=size)
-  if is_index:
-    return (flat,)
+  if a.ndim == 1:
+    return (_nonzero(mask, fills[0], size=size)[0],)
+  flat, _ = _nonzero(mask, jnp.asarray(n, dtype), size=size)
   strides = np.cumprod(a.shape[::-1])[::-1] // a.shape
   found = []
   for fill, own, stride in zip(fills, a.shape, strides):
