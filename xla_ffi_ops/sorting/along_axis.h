@@ -13,8 +13,9 @@
 
 namespace xla_ffi_ops {
 
-// The order of a dtype, which was checked.
-inline AnyFormat FormatOf(ffi::DataType dtype) {
+// The order of a dtype, which was checked. Of NaNs of bfloat16 only the sign is
+// kept, if `one_nan`.
+inline AnyFormat FormatOf(ffi::DataType dtype, bool one_nan) {
   switch (dtype) {
     case ffi::S8:
       return SignedFormat<uint8_t>();
@@ -34,10 +35,10 @@ inline AnyFormat FormatOf(ffi::DataType dtype) {
       return FloatFormat<uint16_t>(10, /*subnormal_is_zero=*/false);
     case ffi::BF16: {
       auto format = FloatFormat<uint16_t>(7, true);
-      // XLA sorts them as float32, and makes one NaN of all when it converts
-      // them back.
-      format.kept_of_nan = format.sign;
-      format.set_in_nan = 0x7fc0;
+      if (one_nan) {
+        format.kept_of_nan = format.sign;
+        format.set_in_nan = 0x7fc0;
+      }
       return format;
     }
     case ffi::F32:
@@ -54,15 +55,15 @@ inline AnyFormat FormatOf(ffi::DataType dtype) {
 template <typename Make>
 HandlerResult SortAlongAxis(const CpuContext& device, int64_t trailing_rank,
                             const ffi::AnyBuffer& x, const ffi::AnyBuffer& y,
-                            DTypeSet y_dtype, Make make) {
+                            DTypeSet y_dtype, bool one_nan, Make make) {
   Dim n = kUnknownDim;
   Checks checks;
   checks.TrailingRank(trailing_rank);
   checks.Operand("x", x, OrderedDTypes(), {&n});
   checks.Result("y", y, y_dtype, {&n});
   if (!checks.ok()) return checks.error();
-  return SortRows(device, make(FormatOf(x.element_type()), n), x.untyped_data(),
-                  y.untyped_data(), Product(checks.loops()),
+  return SortRows(device, make(FormatOf(x.element_type(), one_nan), n),
+                  x.untyped_data(), y.untyped_data(), Product(checks.loops()),
                   Product(checks.trailing()));
 }
 

@@ -10,14 +10,18 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.ops.argsort import argsort
 
+# Up to jax 0.11.1, XLA sorts bfloat16 as float32: when it converts them back,
+# only the sign of a NaN is left.
+ONE_NAN = jax.__version_info__ < (0, 11, 2)
 
-def _jvp(x, x_dot, *, descending):
+
+def _jvp(x, x_dot, *, descending, one_nan):
+  del one_nan
   order = argsort(x, descending=descending, stable=False)
   return x_dot.at[order].get(mode="promise_in_bounds", unique_indices=True)
 
 
-def _is_faster(x, *, descending, platform, backward):
-  del descending, platform, backward
+def _is_faster(x, **_):
   # To see it: //benchmarks:benchmark --at-any-speed --lines=sort/1x32/*/*/program
   return x.size >= (64 if jnp.issubdtype(x.dtype, jnp.integer) else 16)
 
@@ -29,8 +33,10 @@ _sort = kit.op(
         prefix="xla_ffi_ops_",
     ),
     signature="(n,*)->(n,*)",
-    attributes={"descending": np.bool_},
-    reference=lambda x, *, descending: jnp.sort(x, descending=descending),
+    attributes={"descending": np.bool_, "one_nan": np.bool_},
+    reference=lambda x, *, descending, one_nan: jnp.sort(
+        x, descending=descending
+    ),
     dtypes=kit.ORDERED,
     jvp=_jvp,
     is_faster=_is_faster,
@@ -76,4 +82,4 @@ def sort(
         a, axis, kind=kind, order=order, stable=stable, descending=descending
     )
   x, axis = taken
-  return _sort(x, axis=axis, descending=bool(descending))
+  return _sort(x, axis=axis, descending=bool(descending), one_nan=ONE_NAN)

@@ -9,9 +9,12 @@ import numpy as np
 
 from jax_ffi_ops import kit
 
+# Up to jax 0.11.0, XLA takes NaNs of bfloat16 with one sign for equal.
+EQUAL_NANS = jax.__version_info__ < (0, 11, 1)
 
-def _jvp(indices, x_dot, *, k):
-  del k
+
+def _jvp(indices, x_dot, *, k, equal_nans):
+  del k, equal_nans
   return x_dot.at[indices].get(mode="promise_in_bounds")
 
 
@@ -23,10 +26,15 @@ _top_k = kit.op(
     ),
     signature="(n)->(m),(m)",
     outputs=("values", "indices"),
-    attributes={"k": kit.Attribute(np.int64, minimum=0)},
+    attributes={
+        "k": kit.Attribute(np.int64, minimum=0),
+        "equal_nans": np.bool_,
+    },
     sizes={"m": lambda n, k: min(n, k)},
-    results=lambda x, *, k: (x.dtype, np.dtype(np.int32)),
-    reference=lambda x, *, k: tuple(jax.lax.top_k(x, min(k, x.size))),
+    results=lambda x, **_: (x.dtype, np.dtype(np.int32)),
+    reference=lambda x, *, k, equal_nans: tuple(
+        jax.lax.top_k(x, min(k, x.size))
+    ),
     jvp=_jvp,
     dtypes=kit.ORDERED,
 )
@@ -70,5 +78,7 @@ def top_k(operand: jax.Array, k: int, *, axis: int = -1) -> list[jax.Array]:
     return plain()
   if not 0 <= k <= operand.shape[axis] <= 2**31:
     return plain()
-  values, indices = _top_k(jnp.moveaxis(operand, axis, -1), k=int(k))
+  values, indices = _top_k(
+      jnp.moveaxis(operand, axis, -1), k=int(k), equal_nans=EQUAL_NANS
+  )
   return [jnp.moveaxis(x, -1, axis) for x in (values, indices)]

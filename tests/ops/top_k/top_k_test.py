@@ -12,6 +12,7 @@ from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.ops.top_k import _top_k
+from jax_ffi_ops.ops.top_k import EQUAL_NANS
 
 _INTEGERS = ("bool", "int8", "int16", "int32", "int64",
              "uint8", "uint16", "uint32", "uint64")  # fmt: skip
@@ -44,8 +45,9 @@ def _definition(x, k):
     sign = keys.dtype.type(1 << (8 * x.itemsize - 1))
     if x.dtype == jnp.bfloat16:  # One NaN of each sign.
       is_nan = (keys & ~sign) > 0x7F80
-      keys = np.where(is_nan, keys & sign | np.uint16(0x7FC0), keys)
-      values = keys.view(x.dtype)
+      same = np.where(is_nan, keys & sign | np.uint16(0x7FC0), keys)
+      values = same.view(x.dtype)
+      keys = same if EQUAL_NANS else keys
     keys = np.where(keys & sign, ~keys, keys | sign)
   elif x.dtype.kind == "i":
     keys = keys ^ keys.dtype.type(1 << (8 * x.itemsize - 1))
@@ -74,7 +76,7 @@ class TopKTest(testing.OpTest):
   case = Case(
       _top_k,
       [Operand((16,))],
-      attributes={"k": 5},
+      attributes={"k": 5, "equal_nans": EQUAL_NANS},
       reference=lambda x: jax.lax.top_k(x, min(5, x.size)),
   )
 

@@ -16,6 +16,7 @@ HandlerResult Handler(CpuContext device, bool descending, bool stable,
                       : stable    ? Order::kDescending
                                   : Order::kReversed;
   return SortAlongAxis(device, trailing_rank, x, *y, ffi::S32,
+                       /*one_nan=*/false,
                        [=](const AnyFormat& format, int64_t n) {
                          return ArgsortKernel(format, n, order);
                        });

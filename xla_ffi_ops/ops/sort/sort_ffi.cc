@@ -10,9 +10,9 @@ namespace {
 
 using Buffer = ffi::AnyBuffer;
 
-HandlerResult Handler(CpuContext device, bool descending, int64_t trailing_rank,
-                      Buffer x, ffi::Result<Buffer> y) {
-  return SortAlongAxis(device, trailing_rank, x, *y, x.element_type(),
+HandlerResult Handler(CpuContext device, bool descending, bool one_nan,
+                      int64_t trailing_rank, Buffer x, ffi::Result<Buffer> y) {
+  return SortAlongAxis(device, trailing_rank, x, *y, x.element_type(), one_nan,
                        [=](const AnyFormat& format, int64_t n) {
                          return SortKernel(format, n, descending);
                        });
@@ -22,6 +22,7 @@ HandlerResult Handler(CpuContext device, bool descending, int64_t trailing_rank,
 
 XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_sort_fwd, Handler,
                            .Attr<bool>("descending")
+                               .Attr<bool>("one_nan")
                                .Attr<int64_t>("trailing_rank")
                                .Arg<Buffer>()    // x
                                .Ret<Buffer>());  // y

@@ -18,20 +18,29 @@ template <typename Key>
 struct Order {
   Key negative = 0;  // the bits to flip where the sign bit is set
   Key all = 0;       // those to flip everywhere, if `negative` is 0
-  Key infinity = std::numeric_limits<Key>::max();  // any sign; NaNs above are
-  Key nan = 0;                                     // all this one
+  // NaNs, of any sign, are above infinity. They become one in what is written,
+  // and those above `equal_above` are equal.
+  Key infinity = std::numeric_limits<Key>::max();
+  Key equal_above = std::numeric_limits<Key>::max();
+  Key nan = 0;
 
   XLA_FFI_OPS_HD Key Encode(Key bits) const {
-    if constexpr (sizeof(Key) == 2) {
-      constexpr Key kSign = std::numeric_limits<Key>::min();
-      const bool is_nan = static_cast<Key>(bits & ~kSign) > infinity;
-      bits = is_nan ? static_cast<Key>((bits & kSign) | nan) : bits;
-    }
+    bits = OneNan(bits, equal_above);
     return bits ^ (bits < 0 ? negative : Key{0}) ^ all;
   }
   XLA_FFI_OPS_HD Key Decode(Key key) const {
     const Key bits = key ^ all;
-    return bits ^ (bits < 0 ? negative : Key{0});
+    return OneNan(bits ^ (bits < 0 ? negative : Key{0}), infinity);
+  }
+
+ private:
+  XLA_FFI_OPS_HD Key OneNan(Key bits, Key above) const {
+    if constexpr (sizeof(Key) == 2) {
+      constexpr Key kSign = std::numeric_limits<Key>::min();
+      const bool is_nan = static_cast<Key>(bits & ~kSign) > above;
+      bits = is_nan ? static_cast<Key>((bits & kSign) | nan) : bits;
+    }
+    return bits;
   }
 };
 

@@ -83,13 +83,14 @@ HandlerResult Run(const CpuContext& device, int64_t rows, Call<Key> call) {
 
 // The order of a dtype whose elements have the size of Key.
 template <typename Key>
-Order<Key> OrderOf(ffi::DataType dtype) {
+Order<Key> OrderOf(ffi::DataType dtype, bool equal_nans) {
   constexpr Key kMin = std::numeric_limits<Key>::min();
   constexpr Key kMax = std::numeric_limits<Key>::max();
   Order<Key> order;
   switch (dtype) {
     case ffi::BF16:  // XLA converts it, which leaves one NaN of each sign.
       order.infinity = static_cast<Key>(0x7f80);
+      if (equal_nans) order.equal_above = order.infinity;
       order.nan = static_cast<Key>(0x7fc0);
       [[fallthrough]];
     case ffi::F16:
@@ -109,8 +110,8 @@ Order<Key> OrderOf(ffi::DataType dtype) {
   return order;
 }
 
-HandlerResult TopKHandler(CpuContext device, int64_t k, ffi::AnyBuffer x,
-                          ffi::Result<ffi::AnyBuffer> values,
+HandlerResult TopKHandler(CpuContext device, bool equal_nans, int64_t k,
+                          ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> values,
                           ffi::Result<ffi::AnyBuffer> indices) {
   Dim n = kUnknownDim;
   Checks checks;
@@ -129,8 +130,8 @@ HandlerResult TopKHandler(CpuContext device, int64_t k, ffi::AnyBuffer x,
     using Key = TypeOf<decltype(tag)>;
     return Run(device, rows,
                Call<Key>{Rows<const Key>{Data<const Key>(x), n, map}, k,
-                         OrderOf<Key>(x.element_type()), Data<Key>(*values),
-                         Data<int32_t>(*indices)});
+                         OrderOf<Key>(x.element_type(), equal_nans),
+                         Data<Key>(*values), Data<int32_t>(*indices)});
   };
   switch (BitWidth(x.element_type())) {
     case 8:
@@ -147,7 +148,8 @@ HandlerResult TopKHandler(CpuContext device, int64_t k, ffi::AnyBuffer x,
 }  // namespace
 
 XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_top_k_fwd, TopKHandler,
-                           .Attr<int64_t>("k")
+                           .Attr<bool>("equal_nans")
+                               .Attr<int64_t>("k")
                                .Arg<ffi::AnyBuffer>()    // x
                                .Ret<ffi::AnyBuffer>()    // values
                                .Ret<ffi::AnyBuffer>());  // indices
