@@ -14,7 +14,12 @@ from jax_ffi_ops import kit as kit
 from jax_ffi_ops.heap import keep_freed_memory as keep_freed_memory
 
 if TYPE_CHECKING:
+  from jax_ffi_ops.formulations.argpartition import argpartition as argpartition
+  from jax_ffi_ops.formulations.lax_sort import lax_sort as lax_sort
+  from jax_ffi_ops.formulations.partition import partition as partition
   from jax_ffi_ops.formulations.permutation import permutation as permutation
+  from jax_ffi_ops.formulations.sort_key_val import sort_key_val as sort_key_val
+  from jax_ffi_ops.formulations.unique import unique as unique
   from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm
   from jax_ffi_ops.ops.argsort import argsort as argsort
   from jax_ffi_ops.ops.layer_norm import layer_norm as layer_norm
