@@ -18,9 +18,6 @@ using internal::Keyed;
 using internal::LongArgsort;
 using internal::Packing;
 
-// Of more elements, one thread is faster in steps, too.
-constexpr int64_t kLong = 64 * 1024;
-
 template <typename U>
 class ArgsortKernelOf final : public RowKernel {
  public:
@@ -41,19 +38,12 @@ class ArgsortKernelOf final : public RowKernel {
   void Sort(const void* from, void* to, int64_t rows) const override {
     const U* x = static_cast<const U*>(from);
     int32_t* y = static_cast<int32_t*>(to);
-    if (n > kLong) {
-      const int64_t chunks = n / kLongestChunk + 1;
-      for (; rows > 0; --rows, x += n, y += n) {
-        RunSteps(Long(x, y, chunks).get(), chunks);
-      }
-      return;
-    }
-    const std::unique_ptr<uint64_t[]> items(new uint64_t[2 * n]);
+    const std::unique_ptr<int64_t[]> items(new int64_t[n]);
     for (; rows > 0; --rows, x += n, y += n) {
       const Keyed<U> keys = KeysOf(x);
       const Packing<U> packing(keys.Find(0, n), n);
-      if (packing.key_bits + packing.index_bits <= 32) {
-        SortRow(packing, keys, reinterpret_cast<uint32_t*>(items.get()), y);
+      if (packing.key_bits + packing.index_bits <= 31) {
+        SortRow(packing, keys, reinterpret_cast<int32_t*>(items.get()), y);
       } else {
         SortRow(packing, keys, items.get(), y);
       }
@@ -66,18 +56,12 @@ class ArgsortKernelOf final : public RowKernel {
             x};
   }
 
-  // `items` has room for two of each element.
   template <typename Item>
   void SortRow(const Packing<U>& packing, const Keyed<U>& keys, Item* items,
                int32_t* y) const {
-    AtCpuLevel([=, n = n]() XLA_FFI_OPS_INLINED {
-      for (int64_t i = 0; i < n; ++i) {
-        items[i] = packing.template Pack<Item>(keys[i], i);
-      }
-    });
+    packing.PackAll(keys, 0, n, items);
     const bool reversed = order_ == Order::kReversed;
-    Finish(packing, keys, items, n, items + n, reversed ? y + n - 1 : y,
-           reversed);
+    Finish(packing, keys, items, n, reversed ? y + n - 1 : y, reversed);
   }
 
   const KeyFormat<U> format_;

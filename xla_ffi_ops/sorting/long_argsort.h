@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the indices that sort a long row in steps.
+// Finds the indices that sort a long row, in parts.
 #ifndef XLA_FFI_OPS_SORTING_LONG_ARGSORT_H_
 #define XLA_FFI_OPS_SORTING_LONG_ARGSORT_H_
 
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/sorting/buckets.h"
-#include "xla_ffi_ops/sorting/keys.h"
+#include "xla_ffi_ops/sorting/chunks.h"
 #include "xla_ffi_ops/sorting/packed.h"
+#include "xla_ffi_ops/sorting/parts.h"
 #include "xla_ffi_ops/sorting/row_kernel.h"
 
 namespace xla_ffi_ops::internal {
@@ -26,7 +26,10 @@ class LongArgsort final : public LongRow {
         chunks_{n, chunks},
         reversed_(reversed),
         ranges_(chunks),
-        packing_({}, n) {}
+        packing_({}, n),
+        parts_(chunks_),
+        written_(new int64_t[2 * n]),
+        sorted_(written_.get() + n) {}
 
   void Scan(int64_t chunk) override {
     ranges_[chunk] = keys_.Find(chunks_.begin(chunk), chunks_.length(chunk));
@@ -39,64 +42,35 @@ class LongArgsort final : public LongRow {
       all.most = std::max(all.most, range.most);
     }
     packing_ = Packing<U>(all, chunks_.n);
-    // As many cells as stay in the fastest cache.
-    constexpr int kCellBits = 12;
-    buckets_.Resize(all.most - all.least, kCellBits, chunks_.count);
-  }
-
-  void Count(int64_t chunk) override {
-    if (is_equal()) return;
-    AtCpuLevel([=, keys = keys_, counts = buckets_.counts(chunk),
-                shift = buckets_.shift(), least = packing_.least,
-                begin = chunks_.begin(chunk), end = chunks_.begin(chunk + 1)]()
-                   XLA_FFI_OPS_INLINED {
-                     for (int64_t i = begin; i < end; ++i) {
-                       ++counts[static_cast<U>(keys[i] - least) >> shift];
-                     }
-                   });
-  }
-
-  void AfterCount() override {
-    if (is_equal()) return;
-    constexpr int64_t kLeast = 8 * 1024, kBuckets = 256;
-    buckets_.Split(std::max(kLeast, chunks_.n / kBuckets));
-    items_.reset(new uint64_t[chunks_.n]);
-  }
-
-  void Scatter(int64_t chunk) override {
-    if (is_equal()) {
-      for (int64_t i = chunks_.begin(chunk); i < chunks_.begin(chunk + 1);
-           ++i) {
-        *place(i) = static_cast<int32_t>(i);
-      }
-      return;
-    }
-    AtCpuLevel([=, keys = keys_, items = items_.get(), packing = packing_,
-                at = buckets_.places(chunk), bucket_of = buckets_.bucket_of(),
-                shift = buckets_.shift(), begin = chunks_.begin(chunk),
-                end = chunks_.begin(chunk + 1)]() XLA_FFI_OPS_INLINED {
-      for (int64_t i = begin; i < end; ++i) {
-        const U key = keys[i];
-        const U cell = static_cast<U>(key - packing.least) >> shift;
-        items[at[bucket_of[cell]]++] = packing.template Pack<uint64_t>(key, i);
-      }
+    parts_.Choose([this](int64_t i) {
+      return packing_.template Pack<int64_t>(keys_[i], i);
     });
   }
 
-  int64_t buckets() const override { return is_equal() ? 0 : buckets_.count(); }
+  void Count(int64_t chunk) override {
+    packing_.PackAll(keys_, chunks_.begin(chunk), chunks_.length(chunk),
+                     written(chunk));
+    parts_.Split(chunk, written(chunk));
+  }
 
-  void Finish(int64_t bucket) override {
-    const int64_t begin = buckets_.begin(bucket);
-    const int64_t count = buckets_.end(bucket) - begin;
-    const std::unique_ptr<uint64_t[]> more(new uint64_t[count]);
-    internal::Finish(packing_, keys_, items_.get() + begin, count, more.get(),
-                     place(begin), reversed_);
+  void AfterCount() override { parts_.Place(); }
+
+  void Scatter(int64_t chunk) override {
+    parts_.Scatter(chunk, written(chunk), sorted_);
+  }
+
+  int64_t buckets() const override { return Parts<int64_t>::kCount; }
+
+  void Finish(int64_t part) override {
+    const int64_t begin = parts_.begin(part);
+    internal::Finish(packing_, keys_, sorted_ + begin, parts_.length(part),
+                     reversed_ ? y_ + chunks_.n - 1 - begin : y_ + begin,
+                     reversed_);
   }
 
  private:
-  bool is_equal() const { return packing_.key_bits == 0; }
-  int32_t* place(int64_t i) const {
-    return reversed_ ? y_ + chunks_.n - 1 - i : y_ + i;
+  int64_t* written(int64_t chunk) const {
+    return written_.get() + chunks_.begin(chunk);
   }
 
   const Keyed<U> keys_;
@@ -105,8 +79,10 @@ class LongArgsort final : public LongRow {
   const bool reversed_;
   std::vector<Range<U>> ranges_;
   Packing<U> packing_;
-  Buckets buckets_;
-  std::unique_ptr<uint64_t[]> items_;
+  Parts<int64_t> parts_;
+  // In one piece, which glibc is more likely to keep for the next call.
+  const std::unique_ptr<int64_t[]> written_;
+  int64_t* const sorted_;
 };
 
 }  // namespace xla_ffi_ops::internal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A key and the index of its element make one number, the key in front: sorted
-// as numbers they are in a stable order. If both have more than 64 bits, the
+// as numbers they are in a stable order. If both have more than 63 bits, the
 // last ones of the key are left out, and numbers that are equal without their
 // index are sorted again.
 #ifndef XLA_FFI_OPS_SORTING_PACKED_H_
@@ -11,7 +11,6 @@
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/sorting/buckets.h"
 #include "xla_ffi_ops/sorting/keys.h"
 #include "xla_ffi_ops/sorting/sort_keys.h"
 
@@ -49,6 +48,10 @@ struct Keyed {
   }
 };
 
+inline int BitWidth(uint64_t value) {
+  return value == 0 ? 0 : 64 - __builtin_clzll(value);
+}
+
 // How a key and an index are packed.
 template <typename U>
 struct Packing {
@@ -56,16 +59,34 @@ struct Packing {
       : least(range.least),
         index_bits(BitWidth(n - 1)),
         key_bits(BitWidth(range.most - range.least)),
-        dropped(std::max(0, key_bits + index_bits - 64)) {}
+        dropped(std::max(0, key_bits + index_bits - 63)) {}
 
   template <typename Item>
   XLA_FFI_OPS_HD Item Pack(U key, int64_t i) const {
-    const Item rest = static_cast<U>(key - least);
-    return (rest >> dropped) << index_bits | static_cast<Item>(i);
+    const U rest = static_cast<U>(key - least) >> dropped;
+    return static_cast<Item>(rest) << index_bits | static_cast<Item>(i);
+  }
+  // Those of elements from `begin` on.
+  template <typename Item>
+  void PackAll(const Keyed<U>& keys, int64_t begin, int64_t n,
+               Item* items) const {
+    AtCpuLevel(
+        [items, all = n, keys, begin, own = *this]() XLA_FFI_OPS_INLINED {
+          // Copies that no store can change: else there are no vectors.
+          const Keyed<U> from = keys;
+          const Packing self = own;
+          const int64_t n = all, first = begin;
+          for (int64_t i = 0; i < n; ++i) {
+            items[i] = self.template Pack<Item>(from[first + i], first + i);
+          }
+        });
   }
   template <typename Item>
   XLA_FFI_OPS_HD int64_t Index(Item item) const {
-    return item & ((Item{1} << index_bits) - 1);
+    return item & index_mask();
+  }
+  XLA_FFI_OPS_HD int64_t index_mask() const {
+    return (int64_t{1} << index_bits) - 1;
   }
 
   U least;
@@ -77,8 +98,8 @@ struct Packing {
 // Sorts, and writes the indices to y.
 template <typename Item, typename U>
 void Finish(const Packing<U>& packing, const Keyed<U>& keys, Item* items,
-            int64_t n, Item* more, int32_t* y, bool reversed) {
-  SortKeys(items, n, packing.index_bits, more);
+            int64_t n, int32_t* y, bool reversed) {
+  SortKeys(items, n);
   if (packing.dropped > 0) {
     const auto less = [&](Item a, Item b) {
       const U x = keys[packing.Index(a)], y = keys[packing.Index(b)];
@@ -91,11 +112,12 @@ void Finish(const Packing<U>& packing, const Keyed<U>& keys, Item* items,
       if (end - begin > 1) std::sort(items + begin, items + end, less);
     }
   }
-  AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
+  AtCpuLevel([=, mask = packing.index_mask(), all = n]() XLA_FFI_OPS_INLINED {
+    const int64_t n = all, kept = mask;
     if (reversed) {
-      for (int64_t i = 0; i < n; ++i) y[-i] = packing.Index(items[i]);
+      for (int64_t i = 0; i < n; ++i) y[-i] = items[i] & kept;
     } else {
-      for (int64_t i = 0; i < n; ++i) y[i] = packing.Index(items[i]);
+      for (int64_t i = 0; i < n; ++i) y[i] = items[i] & kept;
     }
   });
 }

@@ -25,6 +25,9 @@ class LongRow {
   virtual void Scatter(int64_t chunk) = 0;
   virtual int64_t buckets() const = 0;  // after AfterCount
   virtual void Finish(int64_t bucket) = 0;
+  // For what has to be overwritten then.
+  virtual void AfterFinish() {}
+  virtual void Repair(int64_t /*chunk*/) {}
 };
 
 // Does all steps of a row that is one chunk, or few.

@@ -19,19 +19,19 @@
 
 #ifdef __AVX512F__
 #define XLA_FFI_OPS_STD xla_ffi_ops_std_v4
-#define XLA_FFI_OPS_SIMD_SORT SimdSortV4
 #define XLA_FFI_OPS_VECTOR zmm_vector
+#define XLA_FFI_OPS_NAME(name) name##V4
 #else
 #define XLA_FFI_OPS_STD xla_ffi_ops_std_v3
-#define XLA_FFI_OPS_SIMD_SORT SimdSortV3
 #define XLA_FFI_OPS_VECTOR avx2_vector
+#define XLA_FFI_OPS_NAME(name) name##V3
 #endif
 
 namespace xla_ffi_ops::internal {
 
 // For what quicksort has split too often; sort_keys.cc has it, for any level.
-void HeapSort(uint32_t* keys, int64_t n);
-void HeapSort(uint64_t* keys, int64_t n);
+void HeapSort(int32_t* keys, int64_t n);
+void HeapSort(int64_t* keys, int64_t n);
 
 }  // namespace xla_ffi_ops::internal
 
@@ -51,13 +51,32 @@ void sort(T* begin, T* end, Less) {
 #undef std
 
 namespace xla_ffi_ops::internal {
+namespace {
 
-void XLA_FFI_OPS_SIMD_SORT(uint32_t* keys, int64_t n) {
-  xss_qsort<XLA_FFI_OPS_VECTOR<uint32_t>, uint32_t>(keys, n, false);
+template <typename Key>
+int64_t Partition(Key* keys, int64_t n, Key pivot) {
+  using Vector = XLA_FFI_OPS_VECTOR<Key>;
+  Key least = Vector::type_max(), most = Vector::type_min();
+  return partition_unrolled<Vector, Comparator<Vector, false>,
+                            Vector::partition_unroll_factor>(keys, 0, n, pivot,
+                                                             &least, &most);
 }
 
-void XLA_FFI_OPS_SIMD_SORT(uint64_t* keys, int64_t n) {
-  xss_qsort<XLA_FFI_OPS_VECTOR<uint64_t>, uint64_t>(keys, n, false);
+}  // namespace
+
+void XLA_FFI_OPS_NAME(SimdSort)(int32_t* keys, int64_t n) {
+  xss_qsort<XLA_FFI_OPS_VECTOR<int32_t>, int32_t>(keys, n, false);
+}
+void XLA_FFI_OPS_NAME(SimdSort)(int64_t* keys, int64_t n) {
+  xss_qsort<XLA_FFI_OPS_VECTOR<int64_t>, int64_t>(keys, n, false);
+}
+int64_t XLA_FFI_OPS_NAME(SimdPartition)(int32_t* keys, int64_t n,
+                                        int32_t pivot) {
+  return Partition(keys, n, pivot);
+}
+int64_t XLA_FFI_OPS_NAME(SimdPartition)(int64_t* keys, int64_t n,
+                                        int64_t pivot) {
+  return Partition(keys, n, pivot);
 }
 
 }  // namespace xla_ffi_ops::internal

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts the values of a row.
-//
-// Zeros, if they are not all the same, and NaNs are not sorted: they go to
-// their places in their order. All other elements are sorted as keys.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <memory>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
-#include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/sorting/counted_row.h"
 #include "xla_ffi_ops/sorting/keys.h"
-#include "xla_ffi_ops/sorting/long_sort.h"
-#include "xla_ffi_ops/sorting/places.h"
+#include "xla_ffi_ops/sorting/parted_row.h"
 #include "xla_ffi_ops/sorting/row_kernel.h"
-#include "xla_ffi_ops/sorting/row_stats.h"
+#include "xla_ffi_ops/sorting/row_keys.h"
 #include "xla_ffi_ops/sorting/sort_keys.h"
+#include "xla_ffi_ops/sorting/special.h"
 
 namespace xla_ffi_ops {
 namespace {
 
-using internal::LongSort;
-using internal::Places;
+using internal::CountedRow;
+using internal::PartedRow;
+using internal::RowKeys;
+using internal::SpecialPlaces;
 using internal::Stats;
 
 // Of so many elements, one thread is faster in steps if it has to count alone.
@@ -31,84 +29,66 @@ constexpr int64_t kCounted = 128 * 1024;
 
 template <typename U>
 class SortKernelOf final : public RowKernel {
-  using Key = SortedKey<U>;
+  using Key = typename RowKeys<U>::Key;
+  static constexpr bool kIsNarrow = sizeof(U) < sizeof(Key);
 
  public:
   SortKernelOf(const KeyFormat<U>& format, int64_t n, bool reversed)
-      : format_(format), reversed_(reversed) {
+      : keys_{format, reversed ? KeyFormat<U>::kMost : U{0}} {
     this->n = n;
     x_bytes = y_bytes = sizeof(U);
   }
 
   std::unique_ptr<LongRow> Long(const void* x, void* y,
                                 int64_t chunks) const override {
-    return std::make_unique<LongSort<U>>(format_, static_cast<const U*>(x),
-                                         static_cast<U*>(y), n, reversed_,
-                                         chunks);
+    using Row = std::conditional_t<kIsNarrow, CountedRow<U>, PartedRow<U>>;
+    return std::make_unique<Row>(keys_, static_cast<const U*>(x),
+                                 static_cast<U*>(y), n, chunks);
   }
 
   void Sort(const void* from, void* to, int64_t rows) const override {
     const U* x = static_cast<const U*>(from);
     U* y = static_cast<U*>(to);
-    if (sizeof(U) <= 2 && n > kCounted) {
+    if (kIsNarrow && n > kCounted) {
       const int64_t chunks = n / kLongestChunk + 1;
       for (; rows > 0; --rows, x += n, y += n) {
         RunSteps(Long(x, y, chunks).get(), chunks);
       }
       return;
     }
-    const std::unique_ptr<Key[]> keys(new Key[n]);
-    for (; rows > 0; --rows, x += n, y += n) SortRow(x, y, keys.get());
+    // Wide keys are sorted where their elements are to be.
+    const std::unique_ptr<Key[]> more(new Key[kIsNarrow ? n : 0]);
+    for (; rows > 0; --rows, x += n, y += n) {
+      SortRow(x, y, kIsNarrow ? more.get() : reinterpret_cast<Key*>(y));
+    }
   }
 
  private:
   void SortRow(const U* x, U* y, Key* keys) const {
-    const Stats<U> stats = internal::Scan(format_, x, n);
-    const Places<U> places = PlacesOf(format_, stats, y, n, reversed_);
-    if (!stats.has_special()) {
-      const uint64_t range = stats.most - stats.least;
-      if (range == 0) {
-        std::memcpy(y, x, n * sizeof(U));
-        return;
-      }
-      if (range < static_cast<uint64_t>(n) / 2) {
-        return SortByCounting(x, stats.least, range + 1, places);
-      }
+    const Stats<U> stats = keys_.Write(x, n, keys);
+    const uint64_t range = stats.most - stats.least;
+    if (0 < range && range < static_cast<uint64_t>(n) / 2) {
+      SortByCounting(x, stats.least, range + 1, y);
+    } else {
+      SortKeys(keys, n);
+      keys_.Read(keys, n, y);
     }
-    const int64_t ordinary = n - places.zeros - places.nans;
-    AtCpuLevel([&, f = format_]() XLA_FFI_OPS_INLINED {
-      if (!stats.has_special()) {
-        for (int64_t i = 0; i < n; ++i) keys[i] = f.Key(x[i]);
-        return;
-      }
-      Key* at = keys;
-      SplitSpecial(places, stats.zeros_differ, x, n,
-                   {places.zeros_begin, n - places.nans},
-                   [&](const U* bits, int64_t count) XLA_FFI_OPS_INLINED {
-                     for (int64_t i = 0; i < count; ++i) at[i] = f.Key(bits[i]);
-                     at += count;
-                   });
-    });
-    SortKeys(keys, ordinary);
-    places.WriteKeys(0, ordinary, keys);
+    if (!stats.has_special()) return;
+    SpecialPlaces<U>(keys_, y, n).Write(keys_.format, stats.zeros_differ, x, n);
   }
 
-  void SortByCounting(const U* x, U least, uint64_t cells,
-                      const Places<U>& places) const {
+  void SortByCounting(const U* x, U least, uint64_t cells, U* y) const {
     std::vector<uint32_t> counts(cells);
     for (int64_t i = 0; i < n; ++i) {
-      ++counts[static_cast<U>(format_.Key(x[i]) - least)];
+      ++counts[static_cast<U>(keys_.Rank(x[i]) - least)];
     }
-    int64_t begin = 0;
     for (uint64_t cell = 0; cell < cells; ++cell) {
-      places.WriteEqual(begin, counts[cell],
-                        format_.Bits(static_cast<U>(least + cell)));
-      begin += counts[cell];
+      y = std::fill_n(y, counts[cell],
+                      keys_.OfRank(static_cast<U>(least + cell)));
     }
   }
 
-  const KeyFormat<U> format_;
-  const bool reversed_;
+  const RowKeys<U> keys_;
 };
 
 }  // namespace
@@ -120,6 +100,8 @@ void RunSteps(LongRow* row, int64_t chunks) {
   row->AfterCount();
   for (int64_t c = 0; c < chunks; ++c) row->Scatter(c);
   for (int64_t b = 0; b < row->buckets(); ++b) row->Finish(b);
+  row->AfterFinish();
+  for (int64_t c = 0; c < chunks; ++c) row->Repair(c);
 }
 
 std::unique_ptr<RowKernel> SortKernel(const AnyFormat& format, int64_t n,

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "xla_ffi_ops/sorting/transpose.h"
+
 namespace xla_ffi_ops {
 namespace {
 
@@ -25,7 +27,7 @@ class SharedRows {
   SharedRows(std::vector<std::unique_ptr<LongRow>> rows, int64_t chunks)
       : rows_(std::move(rows)), chunks_(chunks) {}
 
-  static constexpr int kPhases = 4;
+  static constexpr int kPhases = 5;
   int64_t parts() const { return static_cast<int64_t>(rows_.size()) * chunks_; }
 
   void Run(int64_t phase, int64_t part) {
@@ -34,6 +36,7 @@ class SharedRows {
     if (phase == 0) return row->Scan(chunk);
     if (phase == 1) return row->Count(chunk);
     if (phase == 2) return row->Scatter(chunk);
+    if (phase == 4) return row->Repair(chunk);
     // A thread takes buckets as long as there are any.
     for (size_t i; (i = next_++) < buckets_.size();) {
       buckets_[i].first->Finish(buckets_[i].second);
@@ -44,6 +47,7 @@ class SharedRows {
     for (const auto& row : rows_) {
       if (phase == 0) row->AfterScan();
       if (phase == 1) row->AfterCount();
+      if (phase == 3) row->AfterFinish();
       for (int64_t b = 0; phase == 2 && b < row->buckets(); ++b) {
         buckets_.emplace_back(row.get(), b);
       }
@@ -56,34 +60,6 @@ class SharedRows {
   std::vector<std::pair<LongRow*, int64_t>> buckets_;
   std::atomic<size_t> next_{0};
 };
-
-// to[j, i] = from[i, j] for i < n and j < columns; rows of `from` and of `to`
-// are as far apart as the strides say.
-template <typename T>
-void Transpose(const char* from, int64_t from_stride, int64_t n,
-               int64_t columns, char* to, int64_t to_stride) {
-  const T* const x = reinterpret_cast<const T*>(from);
-  T* const y = reinterpret_cast<T*>(to);
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = 0; j < columns; ++j) {
-      y[j * to_stride + i] = x[i * from_stride + j];
-    }
-  }
-}
-
-template <typename... Args>
-void TransposeBytes(size_t bytes, Args... args) {
-  switch (bytes) {
-    case 1:
-      return Transpose<uint8_t>(args...);
-    case 2:
-      return Transpose<uint16_t>(args...);
-    case 4:
-      return Transpose<uint32_t>(args...);
-    default:
-      return Transpose<uint64_t>(args...);
-  }
-}
 
 // Columns in the cache lines that some of them are in, as rows.
 HandlerResult SortColumns(const CpuContext& device,

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of a row as it is sorted.
+#ifndef XLA_FFI_OPS_SORTING_ROW_KEYS_H_
+#define XLA_FFI_OPS_SORTING_ROW_KEYS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "xla_ffi_ops/kit/cpu_level.h"
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/sorting/keys.h"
+
+namespace xla_ffi_ops::internal {
+
+// What is to be known of a row before it is sorted.
+template <typename U>
+struct Stats {
+  U least = KeyFormat<U>::kMost;  // rank
+  U most = 0;
+  bool zeros_differ = false;
+  bool has_nan = false;
+
+  void Add(const Stats& other) {
+    least = std::min(least, other.least);
+    most = std::max(most, other.most);
+    zeros_differ |= other.zeros_differ;
+    has_nan |= other.has_nan;
+  }
+  bool has_special() const { return zeros_differ || has_nan; }
+};
+
+// Elements by their ranks, which ascend as the result does: they are keys, or
+// their complements. As signed integers, of 32 bits at least, they are sorted.
+template <typename U>
+struct RowKeys {
+  using Key = std::conditional_t<sizeof(U) == 8, int64_t, int32_t>;
+
+  KeyFormat<U> format;
+  U flip;  // all ones for a descending order
+
+  XLA_FFI_OPS_HD U Rank(U bits) const { return format.EqualKey(bits) ^ flip; }
+  XLA_FFI_OPS_HD U OfRank(U rank) const { return format.Bits(rank ^ flip); }
+  XLA_FFI_OPS_HD Key Encode(U rank) const {
+    return static_cast<Key>(rank ^ kSign);
+  }
+  XLA_FFI_OPS_HD U Decode(Key key) const {
+    return OfRank(static_cast<U>(key) ^ kSign);
+  }
+
+  // Calls set(*this, i, rank) for all elements of x.
+  template <typename Set>
+  Stats<U> ForAll(const U* x, int64_t n, Set set) const {
+    Stats<U> stats;
+    AtCpuLevel([&stats, x, set, all = n, own = *this]() XLA_FFI_OPS_INLINED {
+      // Copies that no store can change: else there are no vectors.
+      const RowKeys self = own;
+      const int64_t n = all;
+      U least = KeyFormat<U>::kMost, most = 0, nans = 0, odd_zeros = 0;
+      for (int64_t i = 0; i < n; ++i) {
+        const U bits = x[i], rank = self.Rank(bits);
+        set(self, i, rank);
+        least = rank < least ? rank : least;
+        most = rank > most ? rank : most;
+        nans |= self.format.NanMask(bits);
+        odd_zeros |= self.format.ZeroMask(bits) & bits;
+      }
+      stats = {least, most, odd_zeros != 0, nans != 0};
+    });
+    return stats;
+  }
+  Stats<U> Scan(const U* x, int64_t n) const {
+    return ForAll(x, n, [](const RowKeys&, int64_t, U) XLA_FFI_OPS_INLINED {});
+  }
+  Stats<U> Write(const U* x, int64_t n, Key* keys) const {
+    return ForAll(x, n,
+                  [keys](const RowKeys& self, int64_t i, U rank)
+                      XLA_FFI_OPS_INLINED { keys[i] = self.Encode(rank); });
+  }
+  // The elements of keys; y may be the same memory.
+  void Read(const Key* keys, int64_t n, U* y) const {
+    if (flip == 0 && format.magnitude == 0 && format.sign == kSign) {
+      if (static_cast<const void*>(keys) == y) return;
+    }
+    AtCpuLevel([keys, y, all = n, own = *this]() XLA_FFI_OPS_INLINED {
+      const RowKeys self = own;
+      const int64_t n = all;
+      for (int64_t i = 0; i < n; ++i) y[i] = self.Decode(keys[i]);
+    });
+  }
+
+ private:
+  static constexpr U kSign = sizeof(U) < sizeof(Key)
+                                 ? U{0}
+                                 : static_cast<U>(U{1} << (8 * sizeof(U) - 1));
+};
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_SORTING_ROW_KEYS_H_
