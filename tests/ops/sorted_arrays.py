@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops import kit
 from jax_ffi_ops.kit.testing.base import THOROUGH
 
-# Where the way to sort changes: rows of 2048 keys and more are sorted by radix,
-# of 64 and 128 Ki in steps, and by several threads if there are few rows.
+# Where the way to sort changes: small ones in networks, from 64 Ki on by several
+# threads if there are few rows, from 128 Ki on by counting of 16 bits.
 _SIZES = (0, 1, 2, 15, 16, 17, 255, 2047, 2049, 32767, 32769, 65537, 131073)
 _AXES = (
     *(((3, 33), -1), ((33, 3), 0), ((2, 40, 70), 1), ((2, 3, 1), -1)),
@@ -23,7 +24,8 @@ def shapes(dtype: Any) -> Sequence[tuple[tuple[int, ...], int]]:
   """Returns shapes with the axis to sort along."""
   if THOROUGH or dtype == np.float32:
     return [*(((size,), 0) for size in _SIZES), *_AXES]
-  return [((300,), 0), ((2_500, 3), 0), ((40_000,), 0)]
+  few = [((300,), 0), ((2_500, 3), 0), ((40_000,), 0)]
+  return few + [((70_000,), 0)] * (jnp.dtype(dtype).itemsize == 8)
 
 
 def results(
@@ -56,6 +58,19 @@ def results(
       yield xs[i], axis, descending, np.asarray(y)
 
 
+def draws(count: int) -> Iterator[tuple[np.ndarray, bool]]:
+  """Yields vectors of any dtype, order and size near a switch, and descending."""
+  rng = np.random.default_rng(count)
+  for _ in range(count):
+    dtype = jnp.dtype(kit.ORDERED[rng.integers(len(kit.ORDERED))])
+    size = max(0, _SIZES[rng.integers(len(_SIZES))] + int(rng.integers(-3, 4)))
+    kinds = [
+        *arrays(dtype, (size,)),
+        *(x.astype(dtype) for _, x in orders(size + 1)),
+    ]
+    yield kinds[rng.integers(len(kinds))], bool(rng.integers(2))
+
+
 def unsigned(dtype: Any) -> np.dtype:
   return np.dtype(f"uint{8 * jnp.dtype(dtype).itemsize}")
 
@@ -82,6 +97,19 @@ def stable_order(x: np.ndarray, axis: int, descending: bool) -> np.ndarray:
     return np.argsort(keys, axis, kind="stable")
   order = np.argsort(np.flip(keys, axis), axis, kind="stable")
   return np.flip(x.shape[axis] - 1 - order, axis)
+
+
+def sorted_bits(
+    x: np.ndarray, axis: int, descending: bool, one_nan: bool
+) -> np.ndarray:
+  """Returns x sorted to the bit, as unsigned integers."""
+  y = np.take_along_axis(x, stable_order(x, axis, False), axis)
+  y = np.flip(y, axis) if descending else y
+  bits = y.view(unsigned(x.dtype))
+  if x.dtype == jnp.bfloat16 and one_nan:  # NaNs keep their sign alone.
+    nan = np.isnan(y.astype(np.float32))
+    bits = np.where(nan, bits & 0x8000 | 0x7FC0, bits)
+  return bits
 
 
 def arrays(dtype: Any, shape: tuple[int, ...]) -> Iterator[np.ndarray]:

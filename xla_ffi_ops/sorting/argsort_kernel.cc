@@ -41,7 +41,7 @@ class ArgsortKernelOf final : public RowKernel {
     const std::unique_ptr<int64_t[]> items(new int64_t[n]);
     for (; rows > 0; --rows, x += n, y += n) {
       const Keyed<U> keys = KeysOf(x);
-      const Packing<U> packing(keys.Find(0, n), n);
+      const Packing<U> packing(keys.Find(0, n), internal::BitWidth(n - 1));
       if (packing.key_bits + packing.index_bits <= 31) {
         SortRow(packing, keys, reinterpret_cast<int32_t*>(items.get()), y);
       } else {

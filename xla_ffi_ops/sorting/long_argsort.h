@@ -26,7 +26,7 @@ class LongArgsort final : public LongRow {
         chunks_{n, chunks},
         reversed_(reversed),
         ranges_(chunks),
-        packing_({}, n),
+        packing_({}, BitWidth(n - 1)),
         parts_(chunks_),
         written_(new int64_t[2 * n]),
         sorted_(written_.get() + n) {}
@@ -41,9 +41,11 @@ class LongArgsort final : public LongRow {
       all.least = std::min(all.least, range.least);
       all.most = std::max(all.most, range.most);
     }
-    packing_ = Packing<U>(all, chunks_.n);
+    packing_ = Packing<U>(all, packing_.index_bits);
     parts_.Choose([this](int64_t i) {
-      return packing_.template Pack<int64_t>(keys_[i], i);
+      // What is equal but for dropped bits has to be in one part.
+      const int64_t index = packing_.dropped == 0 ? i : 0;
+      return packing_.template Pack<int64_t>(keys_[i], index);
     });
   }
 

@@ -55,9 +55,9 @@ inline int BitWidth(uint64_t value) {
 // How a key and an index are packed.
 template <typename U>
 struct Packing {
-  Packing(Range<U> range, int64_t n)
+  Packing(Range<U> range, int index_bits)
       : least(range.least),
-        index_bits(BitWidth(n - 1)),
+        index_bits(index_bits),
         key_bits(BitWidth(range.most - range.least)),
         dropped(std::max(0, key_bits + index_bits - 63)) {}
 
@@ -95,23 +95,36 @@ struct Packing {
   int dropped;
 };
 
+template <typename Item, typename U>
+void SortItems(const Packing<U>& packing, const Keyed<U>& keys, Item* items,
+               int64_t n) {
+  SortKeys(items, n);
+  if (packing.dropped == 0) return;
+  for (int64_t begin = 0, end; begin < n; begin = end) {
+    const Item key = items[begin] >> packing.index_bits;
+    Range<U> range;
+    for (end = begin; end < n && items[end] >> packing.index_bits == key;
+         ++end) {
+      const U own = keys[packing.Index(items[end])];
+      range.least = std::min(range.least, own);
+      range.most = std::max(range.most, own);
+    }
+    if (range.least == range.most) continue;
+    // These keys differ in what was dropped alone, so now nothing is.
+    const Packing<U> rest(range, packing.index_bits);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t index = packing.Index(items[i]);
+      items[i] = rest.template Pack<Item>(keys[index], index);
+    }
+    SortItems(rest, keys, items + begin, end - begin);
+  }
+}
+
 // Sorts, and writes the indices to y.
 template <typename Item, typename U>
 void Finish(const Packing<U>& packing, const Keyed<U>& keys, Item* items,
             int64_t n, int32_t* y, bool reversed) {
-  SortKeys(items, n);
-  if (packing.dropped > 0) {
-    const auto less = [&](Item a, Item b) {
-      const U x = keys[packing.Index(a)], y = keys[packing.Index(b)];
-      return x < y || (x == y && a < b);
-    };
-    for (int64_t begin = 0, end; begin < n; begin = end) {
-      const Item key = items[begin] >> packing.index_bits;
-      end = begin + 1;
-      while (end < n && items[end] >> packing.index_bits == key) ++end;
-      if (end - begin > 1) std::sort(items + begin, items + end, less);
-    }
-  }
+  SortItems(packing, keys, items, n);
   AtCpuLevel([=, mask = packing.index_mask(), all = n]() XLA_FFI_OPS_INLINED {
     const int64_t n = all, kept = mask;
     if (reversed) {

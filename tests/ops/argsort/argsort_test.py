@@ -13,6 +13,7 @@ from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
+from jax_ffi_ops.kit.testing.base import THOROUGH
 
 
 def _definition(x, *, descending, stable):
@@ -71,6 +72,10 @@ class ArgsortOrderTest(absltest.TestCase):
         for _, x in sorted_arrays.orders(count):
           x = x.astype(dtype)
           self._check(x, 0, False, argsort(x))
+
+  def test_draws(self):
+    for x, descending in sorted_arrays.draws(400 if THOROUGH else 12):
+      self._check(x, 0, descending, argsort(x, descending=descending))
 
   def test_arguments(self):
     x = np.array([[3, 1], [2, 3]], np.int8)

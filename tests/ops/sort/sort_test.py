@@ -13,6 +13,7 @@ from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
+from jax_ffi_ops.kit.testing.base import THOROUGH
 from jax_ffi_ops.ops.sort import ONE_NAN
 
 
@@ -38,18 +39,6 @@ class SortTest(testing.OpTest):
   )
 
 
-def _sorted(x, axis, descending):
-  """Returns x sorted to the bit, as unsigned integers."""
-  order = sorted_arrays.stable_order(x, axis, False)
-  y = np.take_along_axis(x, order, axis)
-  y = np.flip(y, axis) if descending else y
-  bits = y.view(sorted_arrays.unsigned(x.dtype))
-  if x.dtype == jnp.bfloat16 and ONE_NAN:  # NaNs keep their sign alone.
-    nan = np.isnan(y.astype(np.float32))
-    bits = np.where(nan, bits & 0x8000 | 0x7FC0, bits)
-  return bits
-
-
 class SortBitsTest(absltest.TestCase):
 
   def setUp(self):
@@ -61,7 +50,7 @@ class SortBitsTest(absltest.TestCase):
     self.assertEqual(y.dtype, x.dtype)
     np.testing.assert_array_equal(
         y.view(sorted_arrays.unsigned(x.dtype)),
-        _sorted(x, axis, descending),
+        sorted_arrays.sorted_bits(x, axis, descending, ONE_NAN),
         f"{x.dtype}{x.shape}, axis={axis}, descending={descending}",
     )
 
@@ -83,6 +72,11 @@ class SortBitsTest(absltest.TestCase):
         for _, x in sorted_arrays.orders(count):
           x = x.astype(dtype)
           self._check(x, 0, False, np.asarray(sort(x)))
+
+  def test_draws(self):
+    for x, descending in sorted_arrays.draws(400 if THOROUGH else 12):
+      y = np.asarray(sort(x, descending=descending))
+      self._check(x, 0, descending, y)
 
   def test_arguments(self):
     x = np.array([[3, 1], [2, 4]], np.int8)

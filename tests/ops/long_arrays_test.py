@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ops that sort: the same bits for any number of threads; too little memory."""
+
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+import python_process
+
+_PROGRAM = pathlib.Path(__file__).with_name("long_arrays.py")
+_SECONDS = 200
+# Large blocks are given back when they are freed, so that the limit counts.
+_NO_POOLS = {
+    "NPROC": "2",
+    "MALLOC_MMAP_THRESHOLD_": "131072",
+    "MALLOC_ARENA_MAX": "1",
+}
+
+
+class LongArraysTest(parameterized.TestCase):
+
+  def test_threads(self):
+    found = set()
+    for threads in (1, 2, 8):
+      process = python_process.start(_PROGRAM, "bits", NPROC=str(threads))
+      found.update(python_process.outputs(self, [process], _SECONDS))
+    self.assertLen(found, 1)
+
+  @parameterized.parameters("sort", "argsort", "top_k", "nonzero")
+  def test_memory(self, op):
+    process = python_process.start(_PROGRAM, "memory", op, **_NO_POOLS)
+    (output,) = python_process.outputs(self, [process], _SECONDS)
+    self.assertEqual(output.split(), ["error", "result"])
+
+
+if __name__ == "__main__":
+  absltest.main()
