@@ -14,10 +14,18 @@ from jax_ffi_ops import kit as kit
 from jax_ffi_ops.heap import keep_freed_memory as keep_freed_memory
 
 if TYPE_CHECKING:
+  from jax_ffi_ops.formulations.argmax import argmax as argmax
+  from jax_ffi_ops.formulations.argmin import argmin as argmin
   from jax_ffi_ops.formulations.argpartition import argpartition as argpartition
+  from jax_ffi_ops.formulations.histogram import histogram as histogram
+  from jax_ffi_ops.formulations.histogram2d import histogram2d as histogram2d
   from jax_ffi_ops.formulations.lax_sort import lax_sort as lax_sort
+  from jax_ffi_ops.formulations.median import median as median
+  from jax_ffi_ops.formulations.nanmedian import nanmedian as nanmedian
   from jax_ffi_ops.formulations.partition import partition as partition
+  from jax_ffi_ops.formulations.percentile import percentile as percentile
   from jax_ffi_ops.formulations.permutation import permutation as permutation
+  from jax_ffi_ops.formulations.quantile import quantile as quantile
   from jax_ffi_ops.formulations.sort_key_val import sort_key_val as sort_key_val
   from jax_ffi_ops.formulations.unique import unique as unique
   from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm

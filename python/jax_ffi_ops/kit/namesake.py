@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """For functions that take the place of one of jax.numpy."""
 
+from collections.abc import Collection
 import numbers
 import operator
 from typing import Any
@@ -26,7 +27,13 @@ def along_axis(op: Op, a: Any, axis: Any) -> tuple[jax.Array, int] | None:
   Returns:
     None if the op does not take these: its namesake may, or it raises an error.
   """
-  allowed = op.declaration.dtypes[0]
+  return array_and_axis(a, axis, op.declaration.dtypes[0])
+
+
+def array_and_axis(
+    a: Any, axis: Any, allowed: Collection[np.dtype]
+) -> tuple[jax.Array, int] | None:
+  """Does what along_axis does, for the dtypes that are allowed."""
   if not isinstance(a, _ARRAYS) or not dtypes.is_allowed(a.dtype, allowed):
     return None
   x = jnp.asarray(a)

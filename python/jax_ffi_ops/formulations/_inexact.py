@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dtype in which jax.numpy computes what has fractions."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def dtype(*arrays: Any) -> np.dtype:
+  """Returns the floating-point dtype that arrays are converted to."""
+  one = jax.ShapeDtypeStruct((), jnp.result_type(*arrays))
+  return jax.eval_shape(jnp.true_divide, one, one).dtype

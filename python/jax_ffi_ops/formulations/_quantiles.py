@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantiles: elements of a sorted array, and what is between two of them."""
+
+from collections.abc import Callable
+import functools
+import math
+import numbers
+import operator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.formulations import _inexact
+from jax_ffi_ops.ops.sort import sort
+
+_ARRAYS = (jax.Array, np.ndarray, np.generic)
+_METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
+
+
+def compute(
+    plain: Callable[[], jax.Array],
+    a: Any,
+    q: Any,
+    axis: Any,
+    method: str,
+    keepdims: Any,
+    is_plain: bool = False,
+    ignores_nan: bool = False,
+    in_percent: bool = False,
+) -> jax.Array:
+  """Returns what a function of jax.numpy returns.
+
+  Args:
+    plain: calls that function.
+    a: as the next ones, from the user.
+    q: see above.
+    axis: see above.
+    method: see above.
+    keepdims: see above.
+    is_plain: whether there were arguments that only that function knows.
+    ignores_nan: whether NaN is no element, instead of making the result NaN.
+    in_percent: whether the largest q is 100.
+  """
+  axes = _axes(a, axis)
+  if (
+      is_plain
+      or not axes
+      or a.size == 0
+      or method not in _METHODS
+      or not isinstance(q, (float, *_ARRAYS))
+      or np.ndim(q) > 1
+      or not jnp.issubdtype(jnp.result_type(q), jnp.floating)
+  ):
+    return plain()
+  x = jnp.asarray(a, _inexact.dtype(a))
+  y = _quantiles(x, jnp.asarray(q), axes, method, ignores_nan, in_percent)
+  return jnp.expand_dims(y, [i - a.ndim for i in axes]) if keepdims else y
+
+
+def _axes(a, axis):
+  """Returns the axes of an array; none if they or it are for jax.numpy."""
+  if not isinstance(a, _ARRAYS) or a.dtype not in kit.ORDERED:
+    return ()
+  if not all(isinstance(n, int) for n in a.shape):
+    return ()  # Symbolic.
+  axes = tuple(range(a.ndim)) if axis is None else axis
+  axes = axes if isinstance(axes, tuple) else (axes,)
+  if not all(
+      isinstance(i, numbers.Integral) and -a.ndim <= i < a.ndim for i in axes
+  ):
+    return ()
+  axes = tuple(operator.index(i) % a.ndim for i in axes)
+  return axes if len(set(axes)) == len(axes) else ()
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3, 4, 5))
+def _quantiles(x, q, axes, method, ignores_nan, in_percent):
+  x, axis = _on_one_axis(x, axes)
+  x = sort(x, axis)
+  q_shape, q = q.shape, (q / 100 if in_percent else q).ravel()
+  has_nan = jnp.isnan(jax.lax.index_in_dim(x, -1, axis, keepdims=False))
+  column = (-1,) + (1,) * has_nan.ndim
+  if ignores_nan:
+    count = jnp.sum(~jnp.isnan(x), axis, q.dtype)
+  else:
+    count = jnp.asarray(x.shape[axis], q.dtype)
+  place = q.reshape(column) * (count - 1)
+  low, high = jnp.floor(place), jnp.ceil(place)
+  high_weight = place - low
+  low_weight = 1 - high_weight
+
+  def element(i):
+    i = jnp.clip(i, 0, count - 1).astype(int)
+    if ignores_nan:
+      found = jnp.take_along_axis(x, jnp.moveaxis(i, 0, axis), axis)
+      return jnp.moveaxis(found, axis, 0)
+    found = jnp.take(x, i.ravel(), axis, mode="clip")
+    return jnp.where(has_nan, np.nan, jnp.moveaxis(found, axis, 0))
+
+  low, high = element(low), element(high)
+  if method == "linear":
+    y = low.astype(q.dtype) * low_weight + high.astype(q.dtype) * high_weight
+  elif method == "nearest":
+    y = jnp.where(high_weight <= 0.5, low, high)
+  elif method == "midpoint":
+    y = (low + high) * jnp.asarray(0.5, low.dtype)
+  else:
+    y = low if method == "lower" else high
+  return y.astype(x.dtype).reshape(q_shape + has_nan.shape)
+
+
+def _on_one_axis(x, axes):
+  """Returns an array with one axis for several, and that axis."""
+  if len(axes) == 1:
+    return x, axes[0]
+  if len(axes) == x.ndim:
+    return x.ravel(), 0
+  # Zeros of both signs are equal: this is the order that jax.numpy has.
+  kept = [i for i in range(x.ndim) if i not in axes]
+  order = list(range(x.ndim))
+  for i, axis in enumerate(kept):
+    order[i], order[axis] = order[axis], order[i]
+  shape = [x.shape[i] for i in kept]
+  n = math.prod(x.shape[i] for i in axes)
+  return x.transpose(order).reshape(*shape, n), len(kept)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The index of the maximum."""
+
+import jax
+import jax.numpy as jnp
+
+from jax_ffi_ops.formulations import _first_of
+
+
+def argmax(
+    a: jax.Array,
+    axis: int | None = None,
+    out: None = None,
+    keepdims: bool | None = None,
+) -> jax.Array:
+  """Returns the index of the maximum: jax.numpy.argmax, faster on a CPU.
+
+  The first of several, or the first NaN. It looks for the maximum of each block
+  first, and then in one block. Small arrays and complex ones are left to
+  jax.numpy.
+
+  Args:
+    a: an array.
+    axis: the axis to look along. If it is None, the array is flattened.
+    out: not supported by jax.
+    keepdims: whether the axis stays, with one element.
+
+  Returns:
+    An array of indices.
+
+  Raises:
+    TypeError, ValueError: as jax.numpy.argmax does.
+  """
+  return _first_of.index(
+      jnp.argmax, jnp.maximum, jnp.max, a, axis, out, keepdims
+  )

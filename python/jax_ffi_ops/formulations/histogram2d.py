@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Histograms of two variables."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops.formulations import _bins
+from jax_ffi_ops.formulations import _inexact
+
+
+def histogram2d(
+    x: jax.Array,
+    y: jax.Array,
+    bins: Any = 10,
+    range: Any = None,
+    weights: jax.Array | None = None,
+    density: bool | None = None,
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+  """Returns a histogram of points: jax.numpy.histogram2d, faster on a CPU.
+
+  As in jax_ffi_ops.histogram, bins are computed and then compared with their
+  edges. Edges that are given and small arrays are left to jax.numpy.
+
+  Args:
+    x: a vector.
+    y: a vector of the same length.
+    bins: a number of bins, or a pair of numbers, or edges.
+    range: a pair of None or of the first and the last edge: by default the
+      extremes of `x` and of `y`.
+    weights: of the points.
+    density: whether to divide by the sum and by the areas of the bins.
+
+  Returns:
+    The counts, or sums of weights; the edges of `x`; and those of `y`.
+
+  Raises:
+    TypeError, ValueError: as jax.numpy.histogram2d does.
+  """
+  arrays = (x, y) if weights is None else (x, y, weights)
+  pair = bins if isinstance(bins, list | tuple) else (bins, bins)
+  ranges = (None, None) if range is None else range
+  if (
+      len(pair) != 2
+      or not all(_bins.is_served(number, *arrays) for number in pair)
+      or any(array.shape != (x.size,) for array in arrays)
+      or not isinstance(ranges, list | tuple)
+      or len(ranges) != 2
+      or any(pair_ is not None and np.shape(pair_) != (2,) for pair_ in ranges)
+  ):
+    return jnp.histogram2d(x, y, bins, range, weights, density)
+  dtype = _inexact.dtype(*arrays)
+  all_edges, all_places = [], []
+  for values, number, ends in zip((x, y), pair, ranges):
+    values = jnp.asarray(values, dtype)
+    edges = jnp.histogram_bin_edges(values, number, ends)
+    places = _bins.places(edges, values)
+    all_places.append(places - (values == edges[-1]))
+    all_edges.append(edges)
+  shape = tuple(len(edges) + 1 for edges in all_edges)
+  flat = jnp.ravel_multi_index(tuple(all_places), shape, mode="clip")
+  weights = None if weights is None else jnp.asarray(weights, dtype)
+  counts = jnp.bincount(flat, weights, length=shape[0] * shape[1])
+  counts = counts.reshape(shape)[1:-1, 1:-1]
+  if density:
+    counts = counts.astype(dtype)
+    counts /= counts.sum()
+    for widths in jnp.ix_(*map(jnp.diff, all_edges)):
+      counts /= widths
+  return counts, *all_edges

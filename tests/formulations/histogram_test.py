@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""histogram and histogram2d have the bits of those of jax.numpy."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import histogram
+from jax_ffi_ops import histogram2d
+
+# From here on, bins are computed.
+_N = 2**15
+
+
+def _draw(dtype, n=_N, seed=0):
+  x = np.random.default_rng(seed).normal(size=n) * 30
+  return x.astype(dtype) if dtype != bool else x > 0
+
+
+class HistogramTest(parameterized.TestCase):
+
+  def _check(self, x, *args, jit=False, **kwargs):
+    bind = lambda f: lambda x: f(x, *args, **kwargs)
+    both = [bind(histogram), bind(jnp.histogram)]
+    if jit:
+      both = map(jax.jit, both)
+    for y, expected in zip(*(f(x) for f in both)):
+      self.assertEqual(y.dtype, expected.dtype)
+      np.testing.assert_array_equal(y, expected)
+
+  @parameterized.parameters(
+      "float32", "int8", "uint32", "bool", "float16", "bfloat16", "float64",
+      "int64",
+  )  # fmt: skip
+  def test_dtypes(self, dtype):
+    dtype = jnp.dtype(dtype)
+    with jax.enable_x64(dtype.itemsize == 8):
+      self._check(_draw(dtype), jit=True)
+
+  @parameterized.parameters(1, 2, 100, 30000)
+  def test_numbers_of_bins(self, bins):
+    self._check(_draw(np.float32), bins)
+
+  def test_numbers_on_edges(self):
+    # Multiples of 0.1, and their neighbors.
+    x = np.resize(np.linspace(0, 1, 11, dtype=np.float32), _N)
+    x = np.concatenate([x, np.nextafter(x, -1), np.nextafter(x, 2)])
+    self._check(x, range=(0, 1), jit=True)
+
+  @parameterized.parameters((1, 1 + 1e-6), (1e30, 2e30), (-1e38, 3e38), (5, 5))
+  def test_edges_that_are_not_even(self, low, high):
+    x = np.random.default_rng(0).uniform(low, high, _N).astype(np.float32)
+    self._check(x, 40)
+
+  def test_what_compares_strangely(self):
+    x = _draw(np.float32)
+    x[::5], x[1::5] = np.nan, np.inf
+    x[2::5] = np.resize([-np.inf, 0.0, -0.0, 1e-40, -1e-40], x[2::5].shape)
+    self._check(x)
+    self._check(x, 7, (0, 10))
+    self._check(x, 7, (-2.5, 0))
+
+  @parameterized.parameters(False, True)
+  def test_weights_and_density(self, density):
+    x, weights = _draw(np.float32), _draw(np.float32, seed=1)
+    self._check(x, 20, None, weights, density)
+    self._check(x.reshape(2, -1), 20, density=density)
+
+  @parameterized.parameters(0, 1, 1000)
+  def test_left_to_jax(self, n):
+    x = _draw(np.float32, n)
+    self._check(x, range=(0, 1))
+    self._check(x, np.array([0.0, 1.0, 4.0]))
+
+  def test_vmap_and_gradient(self):
+    x, weights = _draw(np.float32, (2, _N)), _draw(np.float32, (2, _N), seed=1)
+    results = []
+    for f in (histogram, jnp.histogram):
+      counts = lambda x, w, f=f: f(x, 9, (-20, 70), w)[0]
+      loss = lambda x, w, counts=counts: (counts(x, w) ** 2).sum()
+      edges = lambda x, f=f: (f(x, 9)[1] ** 2).sum()
+      results.append(
+          (
+              jax.vmap(counts)(x, weights),
+              jax.grad(loss, argnums=(0, 1))(x[0], weights[0]),
+              jax.grad(edges)(x[0]),
+          )
+      )
+    jax.tree.map(np.testing.assert_array_equal, *results)
+
+  @parameterized.parameters(
+      (_draw(np.float32), "auto"),
+      (_draw(np.float32), 10, (0, 1, 2)),
+      (_draw(np.float32), 10, None, np.ones(3)),
+      (_draw(np.float32), 1.5),
+      ([1.0, 2.0],),
+  )
+  def test_errors(self, *args):
+    wrong = (NotImplementedError, TypeError, ValueError)
+    with self.assertRaises(wrong) as expected:
+      jnp.histogram(*args)
+    with self.assertRaises(type(expected.exception)) as found:
+      histogram(*args)
+    self.assertEqual(str(found.exception), str(expected.exception))
+
+
+class Histogram2dTest(parameterized.TestCase):
+
+  def _check(self, *args):
+    for y, expected in zip(histogram2d(*args), jnp.histogram2d(*args)):
+      self.assertEqual(y.dtype, expected.dtype)
+      np.testing.assert_array_equal(y, expected)
+
+  @parameterized.parameters(
+      (10,), ((7, 20),), (5, [(0, 1), None]), (5, None, "weights"),
+      (5, None, None, True), (5, None, "weights", True),
+      (np.array([0.0, 1.0, 3.0]),), ((4, np.array([0.0, 1.0])),),
+  )  # fmt: skip
+  def test_arguments(self, bins, ranges=None, weights=None, density=None):
+    x, y = _draw(np.float32), _draw(np.int16, seed=1)
+    x[:4] = np.nan, np.inf, -np.inf, -0.0
+    if ranges is None:
+      x = np.where(np.isfinite(x), x, 1)
+    weights = weights and _draw(np.float32, seed=2)
+    self._check(x, y, bins, ranges, weights, density)
+
+  @parameterized.parameters(0, 1, 100)
+  def test_small(self, n):
+    x = _draw(np.float32, n)
+    self._check(x, x, 3, ((0, 1), (0, 1)))
+
+  def test_jit(self):
+    x, y = _draw(np.float32), _draw(np.float32, seed=1)
+    results = [jax.jit(f)(x, y) for f in (histogram2d, jnp.histogram2d)]
+    jax.tree.map(np.testing.assert_array_equal, *results)
+
+  @parameterized.parameters(
+      (_draw(np.float32), _draw(np.float32, 5)),
+      (_draw(np.float32), _draw(np.float32), [10]),
+      (_draw(np.float32), _draw(np.float32), 10, [(0, 1)]),
+      (_draw(np.float32), _draw(np.float32), 10, None, np.ones(3)),
+  )
+  def test_errors(self, *args):
+    with self.assertRaises((TypeError, ValueError)) as expected:
+      jnp.histogram2d(*args)
+    with self.assertRaises(type(expected.exception)) as found:
+      histogram2d(*args)
+    self.assertEqual(str(found.exception), str(expected.exception))
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""median, nanmedian, quantile and percentile have the bits of jax.numpy's."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jax_ffi_ops
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
+
+_METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
+
+
+def _draw(dtype=np.float32, shape=(5, 21, 4)):
+  x = np.random.default_rng(0).normal(size=shape) * 30
+  return jnp.asarray(x).astype(dtype)
+
+
+def _strange():
+  """Returns rows with few values, zeros of both signs and NaN."""
+  x = np.random.default_rng(0).choice([-1.0, -0.0, 0.0, 1e-40, 2.0], (9, 20))
+  x[1, 3], x[2, 5], x[3], x[4, :10] = np.nan, -np.nan, np.nan, np.nan
+  x[5, 3], x[6] = np.inf, -np.inf
+  return jnp.asarray(x, np.float32)
+
+
+class QuantileTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(handlers_at_any_speed())
+
+  def _check(self, name, *args, **kwargs):
+    expected = getattr(jnp, name)(*args, **kwargs)
+    y = getattr(jax_ffi_ops, name)(*args, **kwargs)
+    self.assertEqual((y.dtype, y.shape), (expected.dtype, expected.shape))
+    self.assertEqual(np.asarray(y).tobytes(), np.asarray(expected).tobytes())
+
+  @parameterized.parameters(*kit.ORDERED)
+  def test_dtypes(self, dtype):
+    with jax.enable_x64(dtype.itemsize == 8):
+      self._check("median", _draw(dtype, (21, 4)), axis=0)
+
+  @parameterized.product(method=_METHODS, q=(0.3, (0, 0.25, 0.77, 1, -0.2, 2)))
+  def test_methods(self, method, q):
+    q = jnp.asarray(q, np.float32)
+    self._check("quantile", _strange(), q, axis=1, method=method)
+
+  @parameterized.product(
+      axis=(None, -2, (2, 0), (0, 1, 2)), keepdims=(False, True)
+  )
+  def test_axes(self, axis, keepdims):
+    q = jnp.asarray([0.1, 0.5])
+    x = _draw().at[0, 1].set(0.0).at[3, 1].set(-0.0)
+    self._check("quantile", x, q, axis, keepdims=keepdims)
+    self._check("nanmedian", x, axis, keepdims=keepdims)
+
+  @parameterized.parameters("median", "nanmedian")
+  def test_strange_numbers(self, name):
+    self._check(name, _strange(), 1)
+    self._check(name, _strange(), 0)
+    self._check(name, _strange())
+
+  def test_percentile(self):
+    self._check("percentile", _draw(), 35)
+    self._check("percentile", _draw(), jnp.asarray([10.5, 99]), axis=0)
+
+  def test_lengths(self):
+    for n in (1, 2, 3):
+      self._check("median", _draw(shape=n))
+    self._check("median", _draw(shape=(0, 3)), axis=1)
+    self._check("median", np.float32(3))
+
+  def test_transformations(self):
+    x = _strange()
+    results = []
+    for module in (jax_ffi_ops, jnp):
+      f = lambda x, q, f=module.quantile: f(x, q, -1)
+      loss = lambda x, q, f=f: (f(x, q) ** 2).sum()
+      results.append(
+          (
+              jax.vmap(f, in_axes=(0, None))(x, 0.3),
+              jax.grad(loss, argnums=(0, 1))(x[5:], 0.7),
+              jax.grad(lambda x, f=module: f.median(x))(_draw(shape=40)),
+              jax.grad(lambda x, f=module: f.nanmedian(x))(x[4]),
+          )
+      )
+    jax.tree.map(np.testing.assert_array_equal, *results)
+
+  @parameterized.parameters(
+      (np.ones((3, 4), np.float32), 0.5, 3),
+      (np.ones((3, 4), np.float32), 0.5, (0, 0)),
+      (np.ones((3, 4), np.float32), 0.5, None, None, False, "no method"),
+      (np.ones((3, 4), np.float32), [0.5]),
+      (np.ones((3, 4), np.float32), np.ones((2, 2), np.float32)),
+      (np.ones((3, 4), np.float32), 1),
+      (np.ones((3, 4), np.float32), 0.5, None, np.ones(3)),
+      (np.ones((3, 4), np.float32), 0.5, 0.5),
+      ([1.0], 0.5),
+      (np.ones(3, np.complex64), 0.5),
+      (np.ones((3, 0), np.float32), 0.5, 1),
+  )
+  def test_errors(self, *args):
+    wrong = (TypeError, ValueError, AttributeError)
+    with self.assertRaises(wrong) as expected:
+      jnp.quantile(*args)
+    with self.assertRaises(type(expected.exception)) as found:
+      jax_ffi_ops.quantile(*args)
+    self.assertEqual(str(found.exception), str(expected.exception))
+
+
+if __name__ == "__main__":
+  absltest.main()
