@@ -5,6 +5,7 @@ Looks at the shared objects of jax_ffi_ops, or at those named. It finds handlers
 by the names that the kit gives them, and those that XLA's macros made if the
 object is not stripped; symbols can be named instead. Nothing else is called.
 Without names it also measures how many page faults a large result takes.
+With --bench it times our functions beside those of jax instead.
 Exit status 1 if something is wrong, or if nothing could be tried.
 """
 
@@ -23,6 +24,7 @@ import jaxlib
 from jax_ffi_ops import cuda_versions
 from jax_ffi_ops import fresh_pages
 from jax_ffi_ops import isolated
+from jax_ffi_ops import speeds
 from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit.load import abi
 
@@ -126,6 +128,13 @@ def main() -> int:
       default=60,
       help="how long a step may take, such as loading an object (60)",
   )
+  parser.add_argument(
+      "--bench",
+      nargs="?",
+      const="",
+      metavar="NAME,...",
+      help="time our functions, or those named, beside those of jax: a minute",
+  )
   options = parser.parse_args()
   here = pathlib.Path(__file__).parent / "ops"
   paths = options.libraries
@@ -135,6 +144,9 @@ def main() -> int:
     lines.append(_heap(options.seconds))
   if not paths:
     lines.append([(f"No shared object in {here}: build it with Bazel", False)])
+  if options.bench is not None:
+    names = [name for name in options.bench.split(",") if name]
+    lines = [_versions(), speeds.lines(names, options.seconds)]
   states = set()
   for line, state in itertools.chain(*lines):
     print(line.encode("utf-8", "backslashreplace").decode(), flush=True)
