@@ -21,7 +21,7 @@ def _draw(dtype, n=_N, seed=0):
 
 class HistogramTest(parameterized.TestCase):
 
-  def _check(self, x, *args, jit=False, **kwargs):
+  def _check(self, x, *args, jit=True, **kwargs):
     bind = lambda f: lambda x: f(x, *args, **kwargs)
     both = [bind(histogram), bind(jnp.histogram)]
     if jit:
@@ -30,16 +30,13 @@ class HistogramTest(parameterized.TestCase):
       self.assertEqual(y.dtype, expected.dtype)
       np.testing.assert_array_equal(y, expected)
 
-  @parameterized.parameters(
-      "float32", "int8", "uint32", "bool", "float16", "bfloat16", "float64",
-      "int64",
-  )  # fmt: skip
+  @parameterized.parameters("float32", "int8", "bool", "bfloat16", "float64")
   def test_dtypes(self, dtype):
     dtype = jnp.dtype(dtype)
     with jax.enable_x64(dtype.itemsize == 8):
-      self._check(_draw(dtype), jit=True)
+      self._check(_draw(dtype))
 
-  @parameterized.parameters(1, 2, 100, 30000)
+  @parameterized.parameters(1, 30000)
   def test_numbers_of_bins(self, bins):
     self._check(_draw(np.float32), bins)
 
@@ -47,9 +44,9 @@ class HistogramTest(parameterized.TestCase):
     # Multiples of 0.1, and their neighbors.
     x = np.resize(np.linspace(0, 1, 11, dtype=np.float32), _N)
     x = np.concatenate([x, np.nextafter(x, -1), np.nextafter(x, 2)])
-    self._check(x, range=(0, 1), jit=True)
+    self._check(x, range=(0, 1), jit=False)
 
-  @parameterized.parameters((1, 1 + 1e-6), (1e30, 2e30), (-1e38, 3e38), (5, 5))
+  @parameterized.parameters((1, 1 + 1e-6), (-1e38, 3e38), (5, 5))
   def test_edges_that_are_not_even(self, low, high):
     x = np.random.default_rng(0).uniform(low, high, _N).astype(np.float32)
     self._check(x, 40)
@@ -62,13 +59,11 @@ class HistogramTest(parameterized.TestCase):
     self._check(x, 7, (0, 10))
     self._check(x, 7, (-2.5, 0))
 
-  @parameterized.parameters(False, True)
-  def test_weights_and_density(self, density):
+  def test_weights_and_density(self):
     x, weights = _draw(np.float32), _draw(np.float32, seed=1)
-    self._check(x, 20, None, weights, density)
-    self._check(x.reshape(2, -1), 20, density=density)
+    self._check(x.reshape(2, -1), 20, None, weights.reshape(2, -1), True)
 
-  @parameterized.parameters(0, 1, 1000)
+  @parameterized.parameters(0, 1)
   def test_left_to_jax(self, n):
     x = _draw(np.float32, n)
     self._check(x, range=(0, 1))
@@ -109,13 +104,18 @@ class HistogramTest(parameterized.TestCase):
 class Histogram2dTest(parameterized.TestCase):
 
   def _check(self, *args):
-    for y, expected in zip(histogram2d(*args), jnp.histogram2d(*args)):
+    x, y, *others = args
+    both = (
+        jax.jit(lambda x, y, f=f: f(x, y, *others))(x, y)
+        for f in (histogram2d, jnp.histogram2d)
+    )
+    for y, expected in zip(*both):
       self.assertEqual(y.dtype, expected.dtype)
       np.testing.assert_array_equal(y, expected)
 
   @parameterized.parameters(
-      (10,), ((7, 20),), (5, [(0, 1), None]), (5, None, "weights"),
-      (5, None, None, True), (5, None, "weights", True),
+      ((7, 20),), (5, [(0, 1), None]),
+      (5, None, "weights", True),
       (np.array([0.0, 1.0, 3.0]),), ((4, np.array([0.0, 1.0])),),
   )  # fmt: skip
   def test_arguments(self, bins, ranges=None, weights=None, density=None):
@@ -126,14 +126,14 @@ class Histogram2dTest(parameterized.TestCase):
     weights = weights and _draw(np.float32, seed=2)
     self._check(x, y, bins, ranges, weights, density)
 
-  @parameterized.parameters(0, 1, 100)
+  @parameterized.parameters(0, 1)
   def test_small(self, n):
     x = _draw(np.float32, n)
     self._check(x, x, 3, ((0, 1), (0, 1)))
 
-  def test_jit(self):
+  def test_without_jit(self):
     x, y = _draw(np.float32), _draw(np.float32, seed=1)
-    results = [jax.jit(f)(x, y) for f in (histogram2d, jnp.histogram2d)]
+    results = [f(x, y) for f in (histogram2d, jnp.histogram2d)]
     jax.tree.map(np.testing.assert_array_equal, *results)
 
   @parameterized.parameters(
