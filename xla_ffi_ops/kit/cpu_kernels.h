@@ -42,27 +42,28 @@ struct PieceArrays {
 template <bool kPlain, typename F, typename Acc, typename In, size_t... i,
           size_t... w>
 XLA_FFI_OPS_HD void RunPieces(const F& f, int64_t begin, int64_t end,
-                              int64_t cols, PieceArrays<F, Acc, In>& arrays,
+                              int64_t cols, const RowPart& part,
+                              PieceArrays<F, Acc, In>& arrays,
                               const Outputs<Acc, F::kSums>& columns,
                               std::index_sequence<i...>,
                               std::index_sequence<w...>) {
   if constexpr (kPlain) {
     std::tuple<AbsentRows<typename F::Weights, w>...> absent;
-    RunBlock(f, begin, end, cols, arrays.outputs, Outputs<Acc, 0>(),
+    RunBlock(f, begin, end, cols, part, arrays.outputs, Outputs<Acc, 0>(),
              arrays.inputs[i]..., std::get<w>(absent)...);
   } else {
-    RunBlock(f, begin, end, cols, arrays.outputs, columns, arrays.inputs[i]...,
-             arrays.weights[w]...);
+    RunBlock(f, begin, end, cols, part, arrays.outputs, columns,
+             arrays.inputs[i]..., arrays.weights[w]...);
   }
 }
 
 // Rows [begin, end).
 template <bool kPlain, typename F, typename Acc, typename In>
 void RunAtLevel(const F& f, int64_t begin, int64_t end, int64_t cols,
-                PieceArrays<F, Acc, In>& arrays,
+                const RowPart& part, PieceArrays<F, Acc, In>& arrays,
                 const Outputs<Acc, F::kSums>& columns) {
   AtCpuLevel([=, &f, &arrays, &columns]() XLA_FFI_OPS_INLINED {
-    RunPieces<kPlain>(f, begin, end, cols, arrays, columns,
+    RunPieces<kPlain>(f, begin, end, cols, part, arrays, columns,
                       std::make_index_sequence<F::kInputs>(),
                       std::make_index_sequence<F::Weights::kSize>());
   });
@@ -70,23 +71,24 @@ void RunAtLevel(const F& f, int64_t begin, int64_t end, int64_t cols,
 
 // The rows [begin, end) of one group.
 template <typename F, typename Acc, typename In>
-void RunGroup(const F& f, int64_t begin, int64_t end, int64_t cols, bool plain,
-              PieceArrays<F, Acc, In>& arrays,
+void RunGroup(const F& f, int64_t begin, int64_t end, int64_t cols,
+              const RowPart& part, bool plain, PieceArrays<F, Acc, In>& arrays,
               const Operands<Acc*, F::kSums>& sums) {
-  if (plain) return RunAtLevel<true>(f, begin, end, cols, arrays, {});
+  if (plain) return RunAtLevel<true>(f, begin, end, cols, part, arrays, {});
   // A kernel for each choice of weights would take long to compile.
   if constexpr (F::kSums > 0) {
-    LongSums<Acc, F::kSums> long_sums(sums.operand, cols, end - begin);
+    const int64_t summed = part.Has(F::kPasses) ? part.end - part.begin : 0;
+    LongSums<Acc, F::kSums> long_sums(sums.operand, summed, end - begin);
     int64_t row = begin;
     do {
       const int64_t stop = std::min(end, row + kSumBlockRows);
-      RunAtLevel<false>(f, row, stop, cols, arrays, long_sums.Begin());
+      RunAtLevel<false>(f, row, stop, cols, part, arrays, long_sums.Begin());
       long_sums.Add();
       row = stop;
     } while (row < end);
     long_sums.Finish();
   } else if constexpr (F::Weights::kSize > 0) {
-    RunAtLevel<false>(f, begin, end, cols, arrays, {});
+    RunAtLevel<false>(f, begin, end, cols, part, arrays, {});
   }
 }
 
@@ -101,6 +103,8 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
       std::conditional_t<std::is_same_v<T, BFloat16>, internal::DirectRows<T>,
                          internal::InputRows<Acc>>;
   const int64_t cols = range.cols;
+  RowPart part{RowPart::kAll, 0, cols, false, nullptr, nullptr};
+  if (range.part != nullptr) part = *range.part;
   bool plain = true;
   for (int i = 0; i < F::Weights::kSize; ++i) {
     plain &= arrays.weights[i].data == nullptr;
@@ -127,8 +131,8 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
       if (sums[i] != nullptr) group_sums[i] += group * cols;
     }
     const int64_t begin = range.begin + group * range.rows;
-    internal::RunGroup(formula, begin, begin + range.rows, cols, plain, pieces,
-                       group_sums);
+    internal::RunGroup(formula, begin, begin + range.rows, cols, part, plain,
+                       pieces, group_sums);
   }
 }
 

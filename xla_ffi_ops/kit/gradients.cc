@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "xla_ffi_ops/kit/compensated.h"
+#include "xla_ffi_ops/kit/convert_rows.h"
 #include "xla_ffi_ops/kit/dtype.h"
 #include "xla_ffi_ops/kit/parallel_loop.h"
 #include "xla_ffi_ops/kit/sum_rows.h"
@@ -19,13 +21,17 @@ using xla::ffi::Error;
 
 // Where a gradient goes.
 struct Gradient {
-  // Rounds a row of it.
+  // Rounds n numbers of it, from `first` on.
   template <typename Acc>
-  void Store(const Acc* sums, int64_t row, int64_t cols) const {
+  void Store(const Acc* sums, int64_t first, int64_t n) const {
     Dispatch(FloatDTypes(), dtype, [&](auto w) {
       using W = TypeOf<decltype(w)>;
-      std::transform(sums, sums + cols, static_cast<W*>(data) + row * cols,
-                     [](Acc value) { return static_cast<W>(value); });
+      W* const to = static_cast<W*>(data) + first;
+      if constexpr (std::is_same_v<Acc, float> && sizeof(W) == 2) {
+        NarrowRow(sums, to, n);
+      } else {
+        std::copy_n(sums, n, to);
+      }
     });
   }
 
@@ -59,7 +65,7 @@ void SumRowByRow(const std::vector<Gradient>& gradients,
       if (gradients[i].shared) {
         for (int64_t j = 0; j < cols; ++j) totals[i * cols + j].Add(from[j]);
       } else {
-        gradients[i].Store(from, row, cols);
+        gradients[i].Store(from, row * cols, cols);
       }
     }
   }
@@ -118,12 +124,26 @@ HandlerResult RunSums(const CpuContext& device, const Call& call,
       },
       [=](const Acc* sums, int64_t group) {
         for (const Gradient& gradient : summed) {
-          gradient.Store(sums, group, cols);
+          gradient.Store(sums, group * cols, cols);
           sums += cols;
         }
       });
 }
 
+template <typename Acc>
+StoreSums<Acc> StoreGradients(const Weight* const* weights, int count,
+                              int64_t cols) {
+  return [=, gradients = Gradients(weights, count)](
+             const Acc* sums, int64_t group, int64_t begin, int64_t end) {
+    for (const Gradient& gradient : gradients) {
+      gradient.Store(sums, group * cols + begin, end - begin);
+      sums += end - begin;
+    }
+  };
+}
+
+template StoreSums<float> StoreGradients(const Weight* const*, int, int64_t);
+template StoreSums<double> StoreGradients(const Weight* const*, int, int64_t);
 template HandlerResult RunSums(const CpuContext&, const Call&,
                                const Weight* const*, int, int64_t, int64_t,
                                SumGradients<float>);

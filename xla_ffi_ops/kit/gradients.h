@@ -4,17 +4,22 @@
 #ifndef XLA_FFI_OPS_KIT_GRADIENTS_H_
 #define XLA_FFI_OPS_KIT_GRADIENTS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "xla/ffi/api/ffi.h"
 #include "xla_ffi_ops/kit/call.h"
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/float16.h"
 #include "xla_ffi_ops/kit/handler_result.h"
+#include "xla_ffi_ops/kit/long_rows.h"
 #include "xla_ffi_ops/kit/parallel.h"
 #include "xla_ffi_ops/kit/rows.h"
 #include "xla_ffi_ops/kit/run_formula.h"
@@ -33,12 +38,40 @@ using SumGradients = std::function<void(int64_t begin, int64_t end, Acc* sums)>;
 
 // On the CPU, for float and double: a function for all ops.
 template <typename Acc>
+StoreSums<Acc> StoreGradients(const Weight* const* weights, int count,
+                              int64_t cols);
+template <typename Acc>
 HandlerResult RunSums(const CpuContext& device, const Call& call,
                       const Weight* const* weights, int count, int64_t cols,
                       int64_t bytes_per_row, SumGradients<Acc> body);
 HandlerResult RunRanges(const CpuContext& device, int64_t rows,
                         int64_t bytes_per_row,
                         std::function<void(int64_t begin, int64_t end)> body);
+
+// Which of the weights of sums are given.
+template <size_t k>
+struct Given {
+  // Where the sums of each weight are in sums[weights given, cols].
+  template <typename Acc>
+  Operands<Acc*, k> Each(Acc* sums, int64_t cols) const {
+    Operands<Acc*, k> each = {};
+    for (size_t i = 0; i < k; ++i) {
+      if (!given[i]) continue;
+      each[i] = sums;
+      sums += cols;
+    }
+    return each;
+  }
+
+  std::array<bool, k> given;
+};
+
+template <size_t k>
+Given<k> GivenOf(const Weight* const (&weights)[k]) {
+  Given<k> result;
+  for (size_t i = 0; i < k; ++i) result.given[i] = weights[i]->given;
+  return result;
+}
 
 }  // namespace internal
 
@@ -56,19 +89,13 @@ HandlerResult RunBackward(const CpuContext& device, const Call& call,
                           const Weight* const (&weights)[k], int64_t cols,
                           int64_t bytes_per_row, Body body) {
   using Acc = Accumulator<T>;
-  std::array<bool, k> given;
-  for (size_t i = 0; i < k; ++i) given[i] = weights[i]->given;
-  return internal::RunSums<Acc>(
-      device, call, weights, k, cols, bytes_per_row,
-      [=](int64_t begin, int64_t end, Acc* sums) {
-        Operands<Acc*, k> each = {};
-        for (size_t i = 0; i < k; ++i) {
-          if (!given[i]) continue;
-          each[i] = sums;
-          sums += cols;
-        }
-        body(Cpu(), RowRange{begin, 1, end - begin, cols}, each);
-      });
+  const internal::Given<k> given = internal::GivenOf(weights);
+  return internal::RunSums<Acc>(device, call, weights, k, cols, bytes_per_row,
+                                [=](int64_t begin, int64_t end, Acc* sums) {
+                                  body(Cpu(),
+                                       RowRange{begin, 1, end - begin, cols},
+                                       given.Each(sums, cols));
+                                });
 }
 
 template <typename T, typename W, size_t k, typename Body>
@@ -100,6 +127,28 @@ namespace internal {
 template <typename F, typename T>
 constexpr int64_t kElementBytes = (F::kInputs + F::kOutputs) * sizeof(T);
 
+template <typename F, typename T, typename W>
+HandlerResult RunLongRows(const CpuContext& device, const F& formula,
+                          const RowRange& range,
+                          const RowArrays<F, T, W>& arrays,
+                          const Given<F::kSums>& given,
+                          StoreSums<Accumulator<T>> store) {
+  const auto known =
+      std::make_shared<std::vector<typename F::Row>>(range.groups * range.rows);
+  return RunLongRows<Accumulator<T>>(
+      device, {range,
+               F::kPasses,
+               kElementBytes<F, T>,
+               std::count(given.given.begin(), given.given.end(), true),
+               {known, known->data()},
+               [=](const RowRange& part, Accumulator<T>* sums) {
+                 RunFormula(
+                     Cpu(), formula, part, arrays,
+                     given.Each(sums, part.part->end - part.part->begin));
+               },
+               std::move(store)});
+}
+
 }  // namespace internal
 
 // Runs a formula (formula.h) over the rows [0, rows).
@@ -117,6 +166,10 @@ HandlerResult RunRows(const Device& device, int64_t rows, int64_t cols,
   if constexpr (std::is_same_v<Device, Cuda>) {
     return ForRows(device, rows, 0, run);
   } else {
+    if (internal::SplitsRows(device, rows, cols)) {
+      return internal::RunLongRows(device, formula, {0, 1, rows, cols}, arrays,
+                                   internal::Given<F::kSums>{}, nullptr);
+    }
     return internal::RunRanges(
         device, rows, internal::kElementBytes<F, T> * cols,
         [=](int64_t begin, int64_t end) { run(Cpu(), begin, end); });
@@ -132,6 +185,16 @@ HandlerResult RunBackward(
     const Operands<Rows<const W>, F::Weights::kSize>& weights,
     const Operands<T*, F::kOutputs>& outputs) {
   const RowArrays<F, T, W> arrays{inputs, weights, outputs};
+  if constexpr (std::is_same_v<Device, CpuContext>) {
+    const bool shared = internal::Any(of, F::kSums, true);
+    const RowRange all{0, call.Groups(shared), call.GroupRows(shared), cols};
+    if (internal::SplitsRows(device, all.groups * all.rows, cols) &&
+        !(shared && internal::Any(of, F::kSums, false))) {
+      return internal::RunLongRows(
+          device, formula, all, arrays, internal::GivenOf(of),
+          internal::StoreGradients<Accumulator<T>>(of, F::kSums, cols));
+    }
+  }
   return RunBackward<T, W>(
       device, call, of, cols, internal::kElementBytes<F, T> * cols,
       [=](auto where, const RowRange& range, const auto& sums) {

@@ -21,6 +21,16 @@ namespace xla_ffi_ops::internal {
 template <typename Acc>
 inline constexpr int64_t kPiece = 16384 / sizeof(Acc);
 
+// How many pieces a row has.
+template <typename Acc>
+XLA_FFI_OPS_HD int64_t Pieces(int64_t cols) {
+  return cols / kPiece<Acc> + (cols % kPiece<Acc> != 0);
+}
+
+// The most columns of a row that stays in the cache between passes, with what
+// is stored: as 4 bytes each, a quarter of a second-level cache of 1 MiB.
+inline constexpr int64_t kCachedCols = 262144 / 4;
+
 // Memory for a piece. As a vector it would be filled with zeros first.
 template <typename Acc>
 std::unique_ptr<Acc[]> NewPiece(int64_t cols) {
@@ -48,9 +58,11 @@ class InputRows {
   explicit InputRows(const Rows<const T>& rows) {
     rows_ = {reinterpret_cast<const char*>(rows.data), rows.cols, rows.map};
     if constexpr (!std::is_same_v<T, Acc>) {
-      if (rows.map.dims == 1 && rows.map.stride[0] == 0) {  // One for all.
-        Acc* const row = Keep(rows.cols);
-        WidenRow(rows.data, row, rows.cols);
+      if (rows.map.dims == 1 && rows.map.stride[0] == 0 &&
+          rows.cols <= kCachedCols) {  // One for all.
+        piece_.reset(new Acc[rows.cols]);
+        WidenRow(rows.data, piece_.get(), rows.cols);
+        rows_.data = reinterpret_cast<const char*>(piece_.get());
         return;
       }
       item_ = sizeof(T);
@@ -61,8 +73,12 @@ class InputRows {
     }
   }
 
-  // A weight that is absent: each element is `value`.
-  InputRows(Acc value, int64_t cols) { std::fill_n(Keep(cols), cols, value); }
+  // A weight that is absent: each element is `value`, in a piece for all.
+  InputRows(Acc value, int64_t cols) : item_(0) {
+    piece_ = NewPiece<Acc>(cols);
+    std::fill_n(piece_.get(), std::min(cols, kPiece<Acc>), value);
+    rows_.data = reinterpret_cast<const char*>(piece_.get());
+  }
 
   // Elements [j, j + n) of a row, until the next call.
   XLA_FFI_OPS_HD const Acc* Piece(int64_t row, int64_t j, int64_t n) {
@@ -79,22 +95,15 @@ class InputRows {
   }
 
  private:
-  // Memory for the only row.
-  Acc* Keep(int64_t cols) {
-    row_.reset(new Acc[cols]);
-    rows_ = {reinterpret_cast<const char*>(row_.get()), cols, {}};
-    return row_.get();
-  }
   XLA_FFI_OPS_HD const char* Address(int64_t row) const {
     return rows_.data + rows_.map(row) * rows_.cols * item_;
   }
 
   Rows<const char> rows_ = {};  // bytes of what has `cols` elements
   int64_t item_ = sizeof(Acc);
-  std::unique_ptr<Acc[]> row_;
   void (*widen_)(const void* from, Acc* to, int64_t n) = nullptr;
-  std::unique_ptr<Acc[]> piece_;
-  const char* held_ = nullptr;  // what was converted
+  std::unique_ptr<Acc[]> piece_;  // or the only row
+  const char* held_ = nullptr;    // what was converted
 };
 
 // An operand of a 16-bit type that vectors are loaded from as fast as from

@@ -16,6 +16,26 @@
 
 namespace xla_ffi_ops {
 
+// A part of the work on long rows, on the CPU: one phase for some columns. A
+// phase is a pass, or after all passes the outputs. A phase needs what all
+// columns of the phase before gave.
+struct RowPart {
+  static constexpr int64_t kAll = -1;
+
+  XLA_FFI_OPS_HD bool Has(int64_t p) const {
+    return phase == p || phase == kAll;
+  }
+  XLA_FFI_OPS_HD bool Ends(int64_t p) const {
+    return phase == kAll || (phase == p && ends);
+  }
+
+  int64_t phase;
+  int64_t begin, end;  // columns
+  bool ends;         // all columns have been passed: combines their statistics
+  void* known;       // a Formula::Row for each row
+  void* statistics;  // for each row and piece of it, two numbers
+};
+
 // Rows begin to begin + groups * rows. Those of a group are next to each other;
 // each group has its own sums over its rows.
 struct RowRange {
@@ -23,6 +43,8 @@ struct RowRange {
   int64_t groups;
   int64_t rows;  // of a group
   int64_t cols;
+  const RowPart* part =
+      nullptr;  // else all; its sums begin at its first column
 };
 
 // Operands of one kind, of which an op may have none.

@@ -20,24 +20,30 @@
 
 namespace xla_ffi_ops::internal {
 
-// The most columns of a row that stays in the cache between passes, with what
-// is stored: as 4 bytes each, a quarter of a second-level cache of 1 MiB.
-inline constexpr int64_t kCachedCols = 262144 / 4;
+// The statistic of a piece of row i; null if all of the row is worked on.
+template <typename S, typename Acc>
+XLA_FFI_OPS_HD S* StatisticOf(const RowPart& part, int64_t i, int64_t cols,
+                              int64_t first) {
+  if (part.statistics == nullptr) return nullptr;
+  const int64_t piece = i * Pieces<Acc>(cols) + first / kPiece<Acc>;
+  return reinterpret_cast<S*>(static_cast<Acc*>(part.statistics) + 2 * piece);
+}
 
-// The passes over row i. `added` is where the numbers that the last pass adds
-// go, or nullptr.
+// The passes over row i that are in `part`. `added` is where the numbers that
+// the last pass adds go, or nullptr.
 template <int p, typename Acc, typename F, typename Ahead, typename Added,
           typename... In>
 XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
-                              int64_t cols, Ahead ahead, Added added,
-                              In&... in) {
+                              int64_t cols, const RowPart& part, Ahead ahead,
+                              Added added, In&... in) {
   if constexpr (p < F::kPasses) {
     using S = decltype(f.Add(Pass<p>(), row, Acc(in.Piece(i, 0, 0)[0])...));
     const auto known = row;
     S sum = S::Initial();
     CompensatedTotal<S> total;
-    for (int64_t first = 0; first < cols; first += kPiece<Acc>) {
-      const int64_t n = std::min(kPiece<Acc>, cols - first);
+    const int64_t end = part.Has(p) ? part.end : 0;
+    for (int64_t first = part.begin; first < end; first += kPiece<Acc>) {
+      const int64_t n = std::min(kPiece<Acc>, end - first);
       const auto run = [=](auto... x) XLA_FFI_OPS_INLINED {
         const auto statistic = [=](int64_t j) XLA_FFI_OPS_INLINED {
           const S s = f.Add(Pass<p>(), known, Acc(x[j])...);
@@ -50,19 +56,24 @@ XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
           ahead(first + j);
         });
       };
-      sum = run(in.Piece(i, first, n)...);
+      S* const statistic = StatisticOf<S, Acc>(part, i, cols, first);
+      sum = part.ends ? *statistic : run(in.Piece(i, first, n)...);
+      if (statistic != nullptr) *statistic = sum;
       if (cols > kPiece<Acc>) total.Add(sum);
     }
-    f.Finish(Pass<p>(), row, cols > kPiece<Acc> ? total.value() : sum,
-             static_cast<Acc>(cols));
-    RunPasses<p + 1, Acc>(f, row, i, cols, ahead, added, in...);
+    if (part.Ends(p)) {
+      f.Finish(Pass<p>(), row, cols > kPiece<Acc> ? total.value() : sum,
+               static_cast<Acc>(cols));
+    }
+    RunPasses<p + 1, Acc>(f, row, i, cols, part, ahead, added, in...);
   }
 }
 
-// Row i; what it adds to the sums over rows is added to `columns`.
+// The `part` of row i; what it adds to the sums over rows is added to
+// `columns`.
 template <typename F, typename Acc, int m, typename... In>
 XLA_FFI_OPS_HD void RunRow(
-    const F& f, int64_t i, int64_t cols,
+    const F& f, int64_t i, int64_t cols, const RowPart& part,
     const Operands<OutputRows<Acc>, F::kOutputs>& outputs,
     const Outputs<Acc, m>& columns, In&... in) {
   constexpr int n = F::kOutputs;
@@ -74,14 +85,17 @@ XLA_FFI_OPS_HD void RunRow(
     first_row.template Fetch<true>(j);
     if (n > 1) last_row.template Fetch<true>(j);
   };
-  typename F::Row row = f.Load(i);
-  RunPasses<0, Acc>(f, row, i, cols, fetch, nullptr, in...);
-  f.Save(i, row);
-  for (int64_t first = 0; first < cols; first += kPiece<Acc>) {
-    const int64_t count = std::min(kPiece<Acc>, cols - first);
+  auto* const known = static_cast<typename F::Row*>(part.known);
+  typename F::Row row = part.phase > 0 ? known[i] : f.Load(i);
+  RunPasses<0, Acc>(f, row, i, cols, part, fetch, nullptr, in...);
+  if (part.ends) known[i] = row;
+  if (!part.Has(F::kPasses)) return;
+  if (part.begin == 0) f.Save(i, row);  // Once, whoever has the other columns.
+  for (int64_t first = part.begin; first < part.end; first += kPiece<Acc>) {
+    const int64_t count = std::min(kPiece<Acc>, part.end - first);
     Acc* const y = outputs[0].Piece(i, first);
     Acc* const z = outputs[n - 1].Piece(i, first);
-    const auto sums = columns.At(first);
+    const auto sums = columns.At(first - part.begin);
     const auto store = [=](auto... x) XLA_FFI_OPS_INLINED {
 #pragma omp simd
       for (int64_t j = 0; j < count; ++j) {
@@ -106,6 +120,7 @@ XLA_FFI_OPS_HD void RunRow(
 // much: they fetch the next row, too.
 template <typename F, typename Acc, typename... In>
 XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
+                                  const RowPart& part,
                                   const OutputRows<Acc>& output, Acc* added,
                                   In&... in) {
   const FetchedRow y = output.Fetched(i, kCachedCols);
@@ -116,7 +131,8 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
     };
   };
   typename F::Row row = f.Load(i);
-  RunPasses<0, Acc>(f, row, i, cols, fetch(in.Fetched(i + 1)...), added, in...);
+  RunPasses<0, Acc>(f, row, i, cols, part, fetch(in.Fetched(i + 1)...), added,
+                    in...);
   f.Save(i, row);
   for (int64_t first = 0; first < cols; first += kPiece<Acc>) {
     const int64_t n = std::min(kPiece<Acc>, cols - first);
@@ -129,23 +145,24 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
   }
 }
 
-// Rows [begin, end); what they add to the sums over rows is added to `columns`.
+// The `part` of rows [begin, end); what they add to the sums over rows is added
+// to `columns`.
 // In: InputRows, DirectRows or AbsentRows.
 template <typename F, typename Acc, int m, typename... In>
 XLA_FFI_OPS_HD void RunBlock(
-    const F& f, int64_t begin, int64_t end, int64_t cols,
+    const F& f, int64_t begin, int64_t end, int64_t cols, const RowPart& part,
     const Operands<OutputRows<Acc>, F::kOutputs>& outputs,
     const Outputs<Acc, m>& columns, In&... in) {
   int64_t row = begin;
   if constexpr (kStoresAdded<F>) {
-    if (cols <= kCachedCols) {
+    if (part.phase == RowPart::kAll && cols <= kCachedCols) {
       std::vector<Acc> added(cols);
       for (; row < end; ++row) {
-        RunRowByAdded(f, row, cols, outputs[0], added.data(), in...);
+        RunRowByAdded(f, row, cols, part, outputs[0], added.data(), in...);
       }
     }
   }
-  for (; row < end; ++row) RunRow(f, row, cols, outputs, columns, in...);
+  for (; row < end; ++row) RunRow(f, row, cols, part, outputs, columns, in...);
 }
 
 }  // namespace xla_ffi_ops::internal

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A long row that several threads work on has the bits that one gives it."""
+
+import dataclasses
+import os
+
+os.environ["NPROC"] = "8"  # Threads of XLA's pool.
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import numpy as np
+from own_case import own_case
+
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import choices
+from jax_ffi_ops.kit.testing import transforms
+
+_COLS = 70_001
+_ROWS = 16  # So many are never split.
+
+
+class LongRowsTest(parameterized.TestCase):
+
+  @parameterized.product(
+      op=("rms_norm", "layer_norm", "add_rms_norm", "softmax"),
+      dtype=("float32", "bfloat16", "float16"),
+  )
+  def test_bits(self, op, dtype):
+    case = choices.resized(own_case(op), ("d",), _COLS)
+    slots = [dataclasses.replace(x, dtype=dtype) for x in case.slots]
+    case = dataclasses.replace(case, slots=slots)
+    operands = case.arrays((1,))
+    args = (operands, case.cotangents(operands))
+    with testing.handlers_at_any_speed():
+      one = jax.jit(transforms.vjp(case))(*args)
+      each = lambda x: np.broadcast_to(x, (_ROWS, *np.shape(x)))
+      many = jax.jit(jax.vmap(transforms.vjp(case)))(*jax.tree.map(each, args))
+    for x, xs in zip(jax.tree.leaves(one), jax.tree.leaves(many), strict=True):
+      self.assertGreater(np.size(np.unique(np.asarray(x, np.float32))), 99)
+      for row in np.asarray(xs):
+        self.assertEqual(row.tobytes(), np.asarray(x).tobytes())
+
+
+if __name__ == "__main__":
+  absltest.main()
