@@ -110,7 +110,13 @@ def main() -> int:
     ops = dict.fromkeys(op for op, *_ in chosen)
     chosen, options.rounds = list(map(_tiny, ops)), 1
   if options.tiny or options.at_any_speed:
-    choice.handlers_at_any_speed().__enter__()  # Never left.
+    with choice.handlers_at_any_speed():
+      return _measure(chosen, options)
+  return _measure(chosen, options)
+
+
+def _measure(chosen, options) -> int:
+  """Measures lines and prints them; returns the exit status."""
   status = 0
   for line in chosen:
     op, size, dtype, direction, way = line
