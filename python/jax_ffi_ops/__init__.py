@@ -30,6 +30,10 @@ if TYPE_CHECKING:
   from jax_ffi_ops.formulations.unique import unique as unique
   from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm
   from jax_ffi_ops.ops.argsort import argsort as argsort
+  from jax_ffi_ops.ops.cummax import cummax as cummax
+  from jax_ffi_ops.ops.cummin import cummin as cummin
+  from jax_ffi_ops.ops.cumprod import cumprod as cumprod
+  from jax_ffi_ops.ops.cumsum import cumsum as cumsum
   from jax_ffi_ops.ops.layer_norm import layer_norm as layer_norm
   from jax_ffi_ops.ops.nonzero import nonzero as nonzero
   from jax_ffi_ops.ops.rms_norm import rms_norm as rms_norm

@@ -5,6 +5,7 @@
 #define XLA_FFI_OPS_KIT_CPU_LEVEL_H_
 
 #include <cstdlib>
+#include <type_traits>
 
 #include "xla_ffi_ops/kit/device.h"
 
@@ -60,16 +61,32 @@ inline int CpuLevel() {
 #endif
 }
 
+// The bytes of a vector at a level.
+template <int level>
+inline constexpr int kVectorBytes = level == 4   ? 64
+                                    : level == 3 ? 32
+                                                 : 16;
+
 namespace internal {
+
+template <int level, typename Body>
+XLA_FFI_OPS_HD void CallAt(const Body& body) {
+  using Level = std::integral_constant<int, level>;
+  if constexpr (std::is_invocable_v<const Body&, Level>) {
+    body(Level());
+  } else {
+    body();
+  }
+}
 
 #ifdef XLA_FFI_OPS_CPU_LEVELS
 template <typename Body>
 XLA_FFI_OPS_V4 void RunV4(const Body& body) {
-  body();
+  CallAt<4>(body);
 }
 template <typename Body>
 XLA_FFI_OPS_V3 void RunV3(const Body& body) {
-  body();
+  CallAt<3>(body);
 }
 #endif
 
@@ -79,12 +96,14 @@ template <typename Body>
 [[gnu::optimize("O1")]]
 #endif
 void RunV1(const Body& body) {
-  body();
+  CallAt<1>(body);
 }
 
 }  // namespace internal
 
-// Calls body(), compiled for this machine's level, which is at least `least`.
+// Calls body(), compiled for this machine's level, which is at least `least`;
+// or body(level), with a std::integral_constant, where that is 1 on processors
+// that have no levels.
 // The body, and what it calls, has to be inlined (XLA_FFI_OPS_INLINED): what is
 // not is compiled for the oldest level.
 template <int least = 0, typename Body>

@@ -14,6 +14,7 @@ from jax_ffi_ops.kit.cpu import cpu_level as cpu_level
 from jax_ffi_ops.kit.declare.attributes import Attribute as Attribute
 from jax_ffi_ops.kit.dtypes import accumulator as accumulator
 from jax_ffi_ops.kit.dtypes import FLOATING as FLOATING
+from jax_ffi_ops.kit.dtypes import NUMBERS as NUMBERS
 from jax_ffi_ops.kit.dtypes import ORDERED as ORDERED
 from jax_ffi_ops.kit.explaining import explain as explain
 from jax_ffi_ops.kit.faster import faster_for_rows as faster_for_rows
@@ -24,6 +25,7 @@ from jax_ffi_ops.kit.function import ops_of as ops_of
 from jax_ffi_ops.kit.function import public as public
 from jax_ffi_ops.kit.load.library import Library as Library
 from jax_ffi_ops.kit.namesake import along_axis as along_axis
+from jax_ffi_ops.kit.namesake import scan as scan
 from jax_ffi_ops.kit.op import op as op
 
 

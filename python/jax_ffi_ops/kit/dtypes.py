@@ -25,6 +25,8 @@ ORDERED = (
     + tuple(map(np.dtype, ("uint32", "uint64", "bool")))
 )
 
+NUMBERS = tuple(dtype for dtype in ORDERED if dtype != bool)
+
 
 def accumulator(dtype: Any) -> np.dtype:
   """Returns the dtype in which sums over values of `dtype` are kept."""

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running sums."""
+
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+
+
+def _reference(x, *, reverse):
+  if jnp.issubdtype(x.dtype, jnp.floating):
+    wide = x.astype(kit.accumulator(x.dtype))
+    return jax.lax.cumsum(wide, reverse=reverse).astype(x.dtype)
+  return jax.lax.cumsum(x, reverse=reverse)
+
+
+_cumsum = kit.op(
+    "cumsum",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("libcumsum_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(n,*)->(n,*)",
+    attributes={"reverse": np.bool_},
+    reference=_reference,
+    dtypes=kit.NUMBERS,
+    transpose=lambda dy, *, reverse: _cumsum(dy, reverse=not reverse),
+    # To see it: //benchmarks:benchmark --at-any-speed --lines=cumsum/1x64/*/*/program
+    is_faster=lambda x, **_: x.size >= 64,
+)
+
+
+@kit.public(_cumsum)
+def cumsum(
+    operand: jax.Array, axis: int = 0, reverse: bool = False
+) -> jax.Array:
+  """Adds up elements along an axis: jax.lax.cumsum, faster on a CPU.
+
+  Sums of float32 are kept in float64, and those of float16 and bfloat16, too.
+  Each result is rounded once. Those of integers wrap. The result does not depend
+  on the number of threads.
+
+  Args:
+    operand: an array. Handlers take integers, and floating-point numbers of 16
+      to 64 bits, on the CPU. All else is left to jax.lax.
+    axis: the axis to go along. Negative ones count from the last.
+    reverse: whether to go from the last element to the first.
+
+  Returns:
+    An array of the shape and dtype of `operand`.
+
+  Raises:
+    TypeError, ValueError: as jax.lax.cumsum does.
+  """
+  return kit.scan(_cumsum, jax.lax.cumsum, operand, axis, reverse)

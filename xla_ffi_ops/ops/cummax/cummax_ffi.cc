@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handler of cummax, (n,*)->(n,*).
+#include "xla_ffi_ops/scans/scan_along_axis.h"
+
+namespace xla_ffi_ops {
+
+XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cummax_fwd, internal::Extremum<true>);
+
+}  // namespace xla_ffi_ops

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "xla_ffi_ops/scans/scan_ops.h"
+#include "xla_ffi_ops/scans/typed_scan.h"
+
+namespace xla_ffi_ops {
+
+template std::unique_ptr<ScanKernel> MakeScan<internal::Sum>(int, int64_t,
+                                                             bool);
+
+}  // namespace xla_ffi_ops

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What elements are converted to, a piece of a row at a time, to be scanned.
+#ifndef XLA_FFI_OPS_SCANS_ELEMENTS_H_
+#define XLA_FFI_OPS_SCANS_ELEMENTS_H_
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "xla_ffi_ops/kit/convert_rows.h"
+#include "xla_ffi_ops/kit/cpu_level.h"
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/float16.h"
+
+namespace xla_ffi_ops::internal {
+
+template <typename T>
+inline constexpr bool kIsHalf =
+    std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+
+// Numbers for arithmetic: of 32 bits at least, as wide vectors have them.
+template <typename T>
+struct Numbers {
+  using Stored = T;
+  using Narrow = std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>;
+  using Element =
+      std::conditional_t<kIsHalf<T>, float,
+                         std::conditional_t<(sizeof(T) >= 4), T, Narrow>>;
+
+  static void To(const T* from, Element* to, int64_t n) {
+    Convert(from, to, n);
+  }
+  static void From(const Element* from, T* to, int64_t n) {
+    Convert(from, to, n);
+  }
+
+ private:
+  template <typename X, typename Y>
+  static void Convert(const X* from, Y* to, int64_t n) {
+    if constexpr (std::is_same_v<Y, float>) {
+      WidenRow(from, to, n);
+    } else if constexpr (std::is_same_v<X, float>) {
+      NarrowRow(from, to, n);
+    } else {
+      AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
+        for (int64_t i = 0; i < n; ++i) to[i] = static_cast<Y>(from[i]);
+      });
+    }
+  }
+};
+
+// Floating-point numbers as integers that are in their order. NaN, of either
+// sign, is the first or the last. g++ 12 makes vectors of comparisons of
+// integers alone.
+template <bool kNanIsLast, typename T>
+struct OrderedBits {
+  using Stored = T;
+  using Bits =
+      std::conditional_t<sizeof(T) == 8, int64_t,
+                         std::conditional_t<sizeof(T) == 4, int32_t, int16_t>>;
+  using Element = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+  static constexpr int kSign = 8 * sizeof(T) - 1;
+  static constexpr Bits kMost = std::numeric_limits<Bits>::max();
+  static constexpr Bits kInfinity =
+      std::is_same_v<T, double>     ? static_cast<Bits>(0x7ff0000000000000)
+      : std::is_same_v<T, float>    ? static_cast<Bits>(0x7f800000)
+      : std::is_same_v<T, BFloat16> ? 0x7f80
+                                    : 0x7c00;
+
+  static void To(const T* from, Element* to, int64_t n) {
+    const Bits* const bits = reinterpret_cast<const Bits*>(from);
+    AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
+      for (int64_t i = 0; i < n; ++i) {
+        const Bits magnitude = bits[i] & kMost;
+        const Bits nan = static_cast<Bits>(kInfinity - magnitude) >> kSign;
+        const Bits key = bits[i] ^ ((bits[i] >> kSign) & kMost);
+        to[i] = (key & ~nan) | ((kNanIsLast ? kMost : ~kMost) & nan);
+      }
+    });
+  }
+  static void From(const Element* from, T* to, int64_t n) {
+    Bits* const bits = reinterpret_cast<Bits*>(to);
+    AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
+      for (int64_t i = 0; i < n; ++i) {
+        const Bits key = static_cast<Bits>(from[i]);
+        bits[i] = key ^ ((key >> kSign) & kMost);
+      }
+    });
+  }
+};
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_SCANS_ELEMENTS_H_

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What scans rows and columns of one dtype.
+#ifndef XLA_FFI_OPS_SCANS_SCAN_KERNEL_H_
+#define XLA_FFI_OPS_SCANS_SCAN_KERNEL_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "xla_ffi_ops/kit/types.h"
+
+namespace xla_ffi_ops {
+
+// The bits of a number in which a scan keeps what it has combined.
+struct ScanState {
+  uint64_t bits = 0;
+};
+
+// A scan along an axis of n elements. `reverse` scans from the last one. All
+// functions may run in any threads at once.
+class ScanKernel {
+ public:
+  ScanKernel(int64_t n, bool reverse, int element_bytes, bool in_blocks)
+      : n(n),
+        reverse(reverse),
+        element_bytes(element_bytes),
+        in_blocks(in_blocks) {}
+  virtual ~ScanKernel() = default;
+
+  // Scans rows of n elements, which follow one another.
+  virtual void Rows(const void* x, void* y, int64_t rows) const = 0;
+
+  // Scans `width` columns of an array whose rows are `stride` elements apart.
+  virtual void Columns(const void* x, void* y, int64_t stride,
+                       int64_t width) const = 0;
+
+  // A row of more than kBlock elements is scanned in blocks: Rows does so, too.
+  // All results of a block have what comes before it, `base`. With Initial()
+  // for the first block, Join(base, Total(block)) is the base of the next one.
+  static constexpr int64_t kBlock = 16 * 1024;
+  virtual ScanState Initial() const = 0;
+  virtual ScanState Total(const void* x, int64_t count) const = 0;
+  virtual ScanState Join(ScanState base, ScanState total) const = 0;
+  virtual void Block(const void* x, void* y, int64_t count,
+                     ScanState base) const = 0;
+
+  const int64_t n;
+  const bool reverse;
+  const int element_bytes;
+  const bool in_blocks;  // whether Total and Block may be called
+};
+
+// The types of elements. (Not of bool and of complex numbers.)
+using ScanTypes = Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                        uint32_t, uint64_t, Float16, BFloat16, float, double>;
+
+// The kernel of an operation of scan_ops.h for one of the ScanTypes.
+template <typename Op>
+std::unique_ptr<ScanKernel> MakeScan(int type, int64_t n, bool reverse);
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_SCANS_SCAN_KERNEL_H_

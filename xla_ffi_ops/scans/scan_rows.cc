@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "xla_ffi_ops/scans/scan_along_axis.h"
+#include "xla_ffi_ops/scans/typed_scan.h"
+
+namespace xla_ffi_ops {
+namespace {
+
+// The blocks of some rows. Each is first summed up, then it waits for the sum
+// of those before it, and then it is scanned, from the cache.
+class SharedBlocks {
+ public:
+  SharedBlocks(std::shared_ptr<const ScanKernel> kernel, const char* x, char* y,
+               int64_t rows)
+      : kernel_(std::move(kernel)),
+        x_(x),
+        y_(y),
+        blocks_((kernel_->n - 1) / ScanKernel::kBlock + 1),
+        bases_(rows * blocks_) {}
+
+  int64_t count() const { return static_cast<int64_t>(bases_.size()); }
+
+  // Runs in any thread, for all indices in their order.
+  void Run(int64_t index) {
+    const int64_t row = index / blocks_, b = index % blocks_;
+    const int64_t n = kernel_->n, bytes = kernel_->element_bytes;
+    const internal::ScanBlock block(n, kernel_->reverse, b);
+    const int64_t at = (row * n + block.begin) * bytes;
+    const bool is_last = b == blocks_ - 1;
+    const ScanState total =
+        is_last ? ScanState() : kernel_->Total(x_ + at, block.count);
+    const ScanState base =
+        b == 0 ? kernel_->Initial() : WaitFor(&bases_[index]);
+    if (!is_last) bases_[index + 1].Set(kernel_->Join(base, total));
+    kernel_->Block(x_ + at, y_ + at, block.count, base);
+  }
+
+ private:
+  // What is before a block.
+  struct Base {
+    void Set(ScanState value) {
+      state = value;
+      known.store(true, std::memory_order_release);
+    }
+    ScanState state;
+    std::atomic<bool> known{false};
+  };
+
+  // The thread of the block before has begun, and waits for nothing after this.
+  static ScanState WaitFor(const Base* base) {
+    while (!base->known.load(std::memory_order_acquire)) {
+      std::this_thread::yield();
+    }
+    return base->state;
+  }
+
+  const std::shared_ptr<const ScanKernel> kernel_;
+  const char* const x_;
+  char* const y_;
+  const int64_t blocks_;
+  std::vector<Base> bases_;
+};
+
+}  // namespace
+
+HandlerResult ScanRows(const CpuContext& device,
+                       std::shared_ptr<const ScanKernel> kernel, const void* x,
+                       void* y, int64_t rows, int64_t columns) {
+  const int64_t n = kernel->n, bytes = kernel->element_bytes;
+  if (n == 0 || rows == 0 || columns == 0) return xla::ffi::Error::Success();
+  const char* const from = static_cast<const char*>(x);
+  char* const to = static_cast<char*>(y);
+  const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
+  if (columns > 1 && n > 1) {
+    // Whole cache lines, and as many strips as threads.
+    const int64_t line = 64 / bytes;
+    const int64_t share = (rows * columns + threads - 1) / threads;
+    const int64_t width =
+        std::min(columns, std::clamp<int64_t>(share / line, 1, 64) * line);
+    const int64_t strips = (columns + width - 1) / width;
+    return ParallelFor(device.pool, rows * strips, Grain(2 * width * n * bytes),
+                       [=](int64_t begin, int64_t end) {
+                         for (int64_t i = begin; i < end; ++i) {
+                           const int64_t column = i % strips * width;
+                           const int64_t at =
+                               (i / strips * n * columns + column) * bytes;
+                           kernel->Columns(from + at, to + at, columns,
+                                           std::min(width, columns - column));
+                         }
+                       });
+  }
+  rows *= columns;
+  if (threads > 1 && kernel->in_blocks && n > 4 * ScanKernel::kBlock &&
+      rows < 2 * threads) {
+    const auto shared =
+        std::make_shared<SharedBlocks>(std::move(kernel), from, to, rows);
+    return ParallelFor(device.pool, shared->count(), 1,
+                       [=](int64_t index, int64_t) { shared->Run(index); });
+  }
+  return ParallelFor(device.pool, rows, Grain(2 * n * bytes),
+                     [=](int64_t begin, int64_t end) {
+                       const int64_t at = begin * n * bytes;
+                       kernel->Rows(from + at, to + at, end - begin);
+                     });
+}
+
+}  // namespace xla_ffi_ops

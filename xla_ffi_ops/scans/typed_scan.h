@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ScanKernel of an operation and a dtype.
+#ifndef XLA_FFI_OPS_SCANS_TYPED_SCAN_H_
+#define XLA_FFI_OPS_SCANS_TYPED_SCAN_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include "xla_ffi_ops/scans/scan_kernel.h"
+#include "xla_ffi_ops/scans/scan_row.h"
+
+namespace xla_ffi_ops {
+
+namespace internal {
+
+// Block `index` of a row, counted from where the scan begins.
+struct ScanBlock {
+  ScanBlock(int64_t n, bool reverse, int64_t index) {
+    const int64_t before = index * ScanKernel::kBlock;
+    count = std::min(ScanKernel::kBlock, n - before);
+    begin = reverse ? n - before - count : before;
+  }
+  int64_t begin, count;
+};
+
+template <typename Op, typename Elements>
+class TypedScan final : public ScanKernel {
+  using T = typename Elements::Stored;
+  using E = typename Elements::Element;
+  using W = typename Op::template Wide<E>;
+  static constexpr W kIdentity = Op::template Identity<W>();
+  static constexpr bool kConverted = !std::is_same_v<T, E>;
+
+ public:
+  TypedScan(int64_t n, bool reverse)
+      : ScanKernel(n, reverse, sizeof(T), Op::kInBlocks) {}
+
+  void Rows(const void* from, void* to, int64_t rows) const override {
+    const T* x = static_cast<const T*>(from);
+    T* y = static_cast<T*>(to);
+    for (; rows > 0; --rows, x += n, y += n) {
+      if (!in_blocks || n <= kBlock) {
+        Scan(x, y, n, kIdentity);
+        continue;
+      }
+      W base = kIdentity;
+      for (int64_t b = 0; b * kBlock < n; ++b) {
+        const ScanBlock block(n, reverse, b);
+        W total = Scan(x + block.begin, y + block.begin, block.count, base);
+        Op::Combine(base, &total);
+        base = total;
+      }
+    }
+  }
+
+  void Columns(const void* from, void* to, int64_t stride,
+               int64_t width) const override {
+    constexpr int64_t kMost = 1024;  // states fit the fastest cache
+    const T* x = static_cast<const T*>(from);
+    T* y = static_cast<T*>(to);
+    for (; width > 0; width -= kMost, x += kMost, y += kMost) {
+      const int64_t count = std::min(width, kMost);
+      W states[kMost];
+      E elements[kConverted ? kMost : 1];
+      std::fill_n(states, count, kIdentity);
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t at = (reverse ? n - 1 - i : i) * stride;
+        if constexpr (kConverted) {
+          Elements::To(x + at, elements, count);
+          ScanStep<Op, E>(elements, elements, states, count);
+          Elements::From(elements, y + at, count);
+        } else {
+          ScanStep<Op, E>(x + at, y + at, states, count);
+        }
+      }
+    }
+  }
+
+  ScanState Initial() const override { return StateOf(kIdentity); }
+  ScanState Total(const void* x, int64_t count) const override {
+    return StateOf(Scan(static_cast<const T*>(x), nullptr, count, kIdentity));
+  }
+  ScanState Join(ScanState base, ScanState total) const override {
+    W joined = Value(total);
+    Op::Combine(Value(base), &joined);
+    return StateOf(joined);
+  }
+  void Block(const void* x, void* y, int64_t count,
+             ScanState base) const override {
+    Scan(static_cast<const T*>(x), static_cast<T*>(y), count, Value(base));
+  }
+
+ private:
+  static ScanState StateOf(W value) {
+    ScanState state;
+    std::memcpy(&state.bits, &value, sizeof(value));
+    return state;
+  }
+  static W Value(const ScanState& state) {
+    W value;
+    std::memcpy(&value, &state.bits, sizeof(value));
+    return value;
+  }
+
+  // Scans n elements to y, unless it is null, and returns what they combine to.
+  W Scan(const T* x, T* y, int64_t n, W base) const {
+    if constexpr (!kConverted) {
+      return ScanRow<Op, E>(x, y, n, reverse, base, kIdentity);
+    } else {
+      constexpr int64_t kPiece = 1024;
+      E piece[kPiece];
+      W carry = kIdentity;
+      for (int64_t done = 0; done < n; done += kPiece) {
+        const int64_t count = std::min(kPiece, n - done);
+        const int64_t at = reverse ? n - done - count : done;
+        Elements::To(x + at, piece, count);
+        carry = ScanRow<Op, E>(piece, y == nullptr ? nullptr : piece, count,
+                               reverse, base, carry);
+        if (y != nullptr) Elements::From(piece, y + at, count);
+      }
+      return carry;
+    }
+  }
+};
+
+}  // namespace internal
+
+// An op's .cc instantiates it.
+template <typename Op>
+std::unique_ptr<ScanKernel> MakeScan(int type, int64_t n, bool reverse) {
+  std::unique_ptr<ScanKernel> made;
+  ForEachType(ScanTypes(), [&](auto tag) {
+    using Elements = typename Op::template Elements<TypeOf<decltype(tag)>>;
+    if (type-- != 0) return;
+    made = std::make_unique<internal::TypedScan<Op, Elements>>(n, reverse);
+  });
+  return made;
+}
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_SCANS_TYPED_SCAN_H_

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vectors of the compiler, and moves of their lanes.
+//
+// All is inlined and passes vectors by reference: how they are passed by value
+// depends on what a function is compiled for.
+#ifndef XLA_FFI_OPS_SCANS_VECTORS_H_
+#define XLA_FFI_OPS_SCANS_VECTORS_H_
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "xla_ffi_ops/kit/device.h"
+
+namespace xla_ffi_ops::internal {
+
+template <typename T, int lanes>
+struct VecOf {
+  typedef T type __attribute__((vector_size(lanes * sizeof(T))));
+};
+template <typename T, int lanes>
+using Vec = typename VecOf<T, lanes>::type;
+
+template <typename T, int lanes>
+XLA_FFI_OPS_HD void Fill(T value, Vec<T, lanes>* v) {
+  *v = value - Vec<T, lanes>{};  // With +, -0.0 would be 0.0.
+}
+
+// Vectors of elements of 4 or 8 bytes are moved as 32-bit integers: of float
+// and double, g++ 12 moves some one by one.
+template <int units, int... from>
+XLA_FFI_OPS_HD void Shuffle(const Vec<int32_t, units>& a,
+                            const Vec<int32_t, units>& b,
+                            Vec<int32_t, units>* to) {
+#ifdef __clang__
+  *to = __builtin_shufflevector(a, b, from...);
+#else
+  *to = __builtin_shuffle(a, b, Vec<int32_t, units>{from...});
+#endif
+}
+
+template <bool reverse, int units, int by, int... i>
+XLA_FFI_OPS_HD void ShiftUnits(const Vec<int32_t, units>& v,
+                               const Vec<int32_t, units>& fill,
+                               Vec<int32_t, units>* to,
+                               std::integer_sequence<int, i...>) {
+  Shuffle<units, (reverse ? (i < units - by ? units + i + by : i)
+                          : (i >= by ? units + i - by : i))...>(fill, v, to);
+}
+
+// Moves lanes by `by` places, to higher ones unless `reverse`. Those of `fill`
+// take the places that are left.
+template <bool reverse, int by, typename T, int lanes>
+XLA_FFI_OPS_HD void Shift(const Vec<T, lanes>& v, const Vec<T, lanes>& fill,
+                          Vec<T, lanes>* to) {
+  constexpr int per = sizeof(T) / 4, units = lanes * per;
+  using Units = Vec<int32_t, units>;
+  Units moved;
+  ShiftUnits<reverse, units, by * per>(
+      (Units)v, (Units)fill, &moved, std::make_integer_sequence<int, units>());
+  *to = (Vec<T, lanes>)moved;
+}
+
+template <int first, int per, int units, int... i>
+XLA_FFI_OPS_HD void SpreadUnits(const Vec<int32_t, units>& v,
+                                Vec<int32_t, units>* to,
+                                std::integer_sequence<int, i...>) {
+  Shuffle<units, (first + i % per)...>(v, v, to);
+}
+
+// Copies one lane to all.
+template <int lane, typename T, int lanes>
+XLA_FFI_OPS_HD void Spread(const Vec<T, lanes>& v, Vec<T, lanes>* to) {
+  constexpr int per = sizeof(T) / 4, units = lanes * per;
+  using Units = Vec<int32_t, units>;
+  Units spread;
+  SpreadUnits<lane * per, per, units>((Units)v, &spread,
+                                      std::make_integer_sequence<int, units>());
+  *to = (Vec<T, lanes>)spread;
+}
+
+// Loads elements that need not be aligned, and converts them.
+template <typename T, int lanes, typename From>
+XLA_FFI_OPS_HD void Load(const From* x, Vec<T, lanes>* v) {
+  Vec<From, lanes> raw;
+  std::memcpy(&raw, x, sizeof(raw));
+  *v = __builtin_convertvector(raw, Vec<T, lanes>);
+}
+
+template <typename T, int lanes, typename To>
+XLA_FFI_OPS_HD void Store(const Vec<T, lanes>& v, To* y) {
+  const Vec<To, lanes> raw = __builtin_convertvector(v, Vec<To, lanes>);
+  std::memcpy(y, &raw, sizeof(raw));
+}
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_SCANS_VECTORS_H_
