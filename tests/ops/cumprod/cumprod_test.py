@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cumprod: its definition."""
+
+from absl.testing import absltest
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import cumprod
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import Bounded
+from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import Operand
+from jax_ffi_ops.kit.testing.rounding import gamma
+from jax_ffi_ops.kit.testing.rounding import in_range
+import scans
+
+
+def _errors(y, dtype, axis=-1):
+  """Products are kept in float64, and rounded once to the dtype."""
+  error = gamma(y.shape[axis], np.float64) + gamma(1, dtype)
+  return error * np.abs(y) + np.finfo(np.float32).tiny
+
+
+def _definition(x, *, reverse):
+  if not isinstance(x, Bounded):
+    return scans.accumulate(np.multiply, x, reverse=reverse)
+  factors = np.moveaxis(x.value, -1, 0)[:: -1 if reverse else 1]
+  product, products = np.ones(factors.shape[1:], factors.dtype), []
+  with np.errstate(all="ignore"):
+    for factor in factors:  # What leaves the range of float64 stays out.
+      product = in_range(product * factor, np.float64)
+      products.append(product)
+    y = np.reshape(products[:: -1 if reverse else 1], factors.shape)
+    y = np.moveaxis(y, 0, -1)
+    return Bounded(y, x.dtype, _errors(y, x.dtype))
+
+
+def _near_one(rng, shape):
+  return rng.choice([-1, 1], shape) * 2 ** rng.uniform(-0.5, 0.5, shape)
+
+
+class CumProdTest(testing.OpTest):
+  case = Case(
+      cumprod,
+      [Operand((16,), values=_near_one)],
+      attributes={"reverse": True},
+      definition=_definition,
+      namesake=scans.at_axis(jax.lax.cumprod),
+      trailing=1,
+  )
+
+
+class RunningProductsTest(scans.ScanTest):
+  op = staticmethod(cumprod)
+  ufunc = np.multiply
+
+  def values(self, rng, shape):
+    return 2 ** rng.uniform(-0.01, 0.01, shape)
+
+  def check_near(self, x, y, axis, reverse, message):
+    wide = x.astype(np.longdouble)
+    want = scans.accumulate(np.multiply, wide, axis, reverse=reverse)
+    error = _errors(want, jnp.dtype(x.dtype), axis)
+    np.testing.assert_array_less(
+        abs(y.astype(wide.dtype) - want), error + 1e-30, message
+    )
+
+  def test_what_leaves_the_range_and_comes_back(self):
+    """And zeros, before products that would overflow."""
+    for dtype, large in ((np.float32, 1e30), (np.float64, 1e300)):
+      x = np.array([0.5, *[large] * 9, *[1 / large] * 9] * 3, dtype)
+      x[len(x) // 2] = 0
+      with np.errstate(all="ignore"):
+        want = np.multiply.accumulate(x.astype(np.float64)).astype(dtype)
+      np.testing.assert_allclose(cumprod(x), want, 1e-6)
+
+  def test_gradient_with_zeros(self):
+    x = np.array([2.0, 0.0, 3.0, 0.0, 4.0])
+    g = np.arange(1.0, 6.0)
+    want = np.zeros(5)
+    for j in range(5):
+      ones = x.copy()
+      ones[j] = 1
+      want[j] = np.sum(g[j:] * np.multiply.accumulate(ones)[j:])
+    got = jax.grad(lambda x: jnp.dot(g, cumprod(x)))(x)
+    np.testing.assert_allclose(got, want, 1e-12)
+
+
+if __name__ == "__main__":
+  absltest.main()

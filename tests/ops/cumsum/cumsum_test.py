@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cumsum: its definition."""
+
+from absl.testing import absltest
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import cumsum
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import Bounded
+from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import Operand
+from jax_ffi_ops.kit.testing.rounding import gamma
+import scans
+
+
+def _errors(x, y, dtype, reverse, axis=-1):
+  """Sums are kept in float64, and rounded once to the dtype."""
+  sizes = scans.accumulate(np.add, np.abs(x), axis, reverse=reverse)
+  error = gamma(x.shape[axis] + 2, np.float64) * sizes
+  return error + gamma(1, dtype) * np.abs(y) + np.finfo(np.float32).tiny
+
+
+def _definition(x, *, reverse):
+  if not isinstance(x, Bounded):
+    return scans.accumulate(np.add, x, reverse=reverse)
+  y = scans.accumulate(np.add, x.value, reverse=reverse)
+  return Bounded(y, x.dtype, _errors(x.value, y, x.dtype, reverse))
+
+
+class CumSumTest(testing.OpTest):
+  case = Case(
+      cumsum,
+      [Operand((16,))],
+      attributes={"reverse": True},
+      definition=_definition,
+      namesake=scans.at_axis(jax.lax.cumsum),
+      trailing=1,
+  )
+
+
+class RunningSumsTest(scans.ScanTest):
+  op = staticmethod(cumsum)
+  ufunc = np.add
+
+  def values(self, rng, shape):
+    return rng.normal(size=shape)
+
+  def check_near(self, x, y, axis, reverse, message):
+    wide = x.astype(np.longdouble)
+    want = scans.accumulate(np.add, wide, axis, reverse=reverse)
+    error = _errors(wide, want, jnp.dtype(x.dtype), reverse, axis)
+    np.testing.assert_array_less(
+        abs(y.astype(wide.dtype) - want), error + 1e-30, message
+    )
+
+  def test_many_equal_terms(self):
+    """In float32, sums of these would be off by thousands of units."""
+    n = 1 << 21
+    y = np.asarray(cumsum(np.full(n, 0.1, np.float32)))
+    exact = np.arange(1, n + 1) * np.float64(np.float32(0.1))
+    self.assertLess(np.max(abs(y / exact - 1)), 2**-23)
+
+  def test_negative_zero(self):
+    for dtype in (np.float32, np.float64):
+      y = cumsum(np.array([-0.0, -0.0, 0.0], dtype))
+      np.testing.assert_array_equal(np.signbit(y), [True, True, False])
+
+
+if __name__ == "__main__":
+  absltest.main()

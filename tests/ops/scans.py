@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that all ops pass which scan an array: running sums and their like."""
+
+from absl.testing import absltest
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing.base import THOROUGH
+
+# Around vectors, pieces of 1024, blocks of 16 Ki, and rows that threads share.
+_SIZES = (0, 1, 2, 15, 17, 33, 1023, 1025, 16384, 16385, 65537, 200_001)
+_AXES = (((3, 40), 1), ((40, 3), 0), ((2, 9, 1030), 1), ((2, 3, 1), 1))
+
+
+def accumulate(ufunc, x, axis=-1, *, reverse):
+  x = np.flip(x, axis) if reverse else x
+  y = ufunc.accumulate(x, axis, dtype=x.dtype)
+  return np.flip(y, axis) if reverse else y
+
+
+def at_axis(namesake):
+  """Returns a function of jax.lax that takes negative axes, too."""
+
+  def function(operand, axis=-1, reverse=False):
+    return namesake(operand, axis % max(1, np.ndim(operand)), reverse)
+
+  return function
+
+
+def first(arg):
+  """Returns a definition whose derivative is that of the first of equals."""
+
+  def function(x, *, reverse):
+    x = jnp.flip(x) if reverse else x
+    place = jnp.arange(x.shape[0])
+    fill = jnp.inf if arg is jnp.argmin else -jnp.inf
+    seen = jnp.where(place <= place[:, None], x, fill)
+    y = x[arg(seen, axis=1)] if x.size else x
+    return jnp.flip(y) if reverse else y
+
+  return function
+
+
+class ScanTest(absltest.TestCase):
+  """Subclasses have `op`, `ufunc` and `values`, and say what is near."""
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(jax.enable_x64(True))
+    self.enter_context(testing.handlers_at_any_speed())
+
+  def array(self, dtype, shape):
+    rng = np.random.default_rng([*jnp.dtype(dtype).name.encode(), *shape])
+    if jnp.issubdtype(dtype, jnp.integer):
+      info = np.iinfo(dtype)
+      return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+    return self.values(rng, shape).astype(dtype)
+
+  def calls(self):
+    every = [*(((size,), 0) for size in _SIZES), *_AXES]
+    few = [((300,), 0), ((20, 40), 0), ((70_000,), 0)]
+    for dtype in kit.NUMBERS:
+      for shape, axis in every if THOROUGH or dtype == np.float32 else few:
+        for reverse in (False, True):
+          yield self.array(dtype, shape), axis, reverse
+
+  def test_definition(self):
+    for x, axis, reverse in self.calls():
+      y = np.asarray(self.op(x, axis, reverse))
+      self.assertEqual(y.dtype, x.dtype)
+      message = f"{x.dtype}{x.shape}, axis={axis}, reverse={reverse}"
+      if jnp.issubdtype(x.dtype, jnp.integer):
+        want = accumulate(self.ufunc, x, axis, reverse=reverse)
+        np.testing.assert_array_equal(y, want, message)
+      else:
+        self.check_near(x, y, axis, reverse, message)
+
+  def test_one_row_as_many(self):
+    """Threads share a long row, or each has its own rows: the same bits."""
+    for dtype in (np.float32, np.int32, jnp.bfloat16):
+      x = self.array(dtype, (100_000,))
+      for reverse in (False, True):
+        many = self.op(np.stack([x] * 16), 1, reverse)
+        one = np.asarray(self.op(x, 0, reverse))
+        for row in np.asarray(many)[::5]:
+          self.assertEqual(row.tobytes(), one.tobytes())
+
+  def test_not_a_number(self):
+    for dtype in kit.FLOATING:
+      for size, place in ((50, 20), (70_000, 40_000)):
+        x = np.ones(size, dtype)
+        x[place] = -np.nan
+        nan = np.isnan(np.asarray(self.op(x)).astype(np.float32))
+        np.testing.assert_array_equal(nan, np.arange(size) >= place)
+        nan = np.isnan(np.asarray(self.op(x, 0, True)).astype(np.float32))
+        np.testing.assert_array_equal(nan, np.arange(size) <= place)
+
+  def test_what_is_left_to_jax(self):
+    namesake = getattr(jax.lax, self.op.__name__)
+    z = np.array([2, 3], np.complex64)
+    if self.op.__name__ in ("cumsum", "cumprod"):
+      np.testing.assert_array_equal(self.op(z), namesake(z))
+    for wrong in ((z, 1), (np.ones(3), 2), ("x",)):
+      with self.assertRaises(Exception) as theirs:
+        namesake(*wrong)
+      with self.assertRaises(type(theirs.exception)):
+        self.op(*wrong)
