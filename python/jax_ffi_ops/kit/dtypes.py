@@ -25,6 +25,7 @@ ORDERED = (
     + tuple(map(np.dtype, ("uint32", "uint64", "bool")))
 )
 
+# Those of ORDERED but bool.
 NUMBERS = tuple(dtype for dtype in ORDERED if dtype != bool)
 
 
