@@ -27,6 +27,8 @@ struct Numbers {
       std::conditional_t<kIsHalf<T>, float,
                          std::conditional_t<(sizeof(T) >= 4), T, Narrow>>;
 
+  static constexpr bool kConverts = !std::is_same_v<T, Element>;
+
   static void To(const T* from, Element* to, int64_t n) {
     Convert(from, to, n);
   }
@@ -54,11 +56,12 @@ struct Numbers {
 // integers alone.
 template <bool kNanIsLast, typename T>
 struct OrderedBits {
-  using Stored = T;
   using Bits =
       std::conditional_t<sizeof(T) == 8, int64_t,
                          std::conditional_t<sizeof(T) == 4, int32_t, int16_t>>;
+  using Stored = Bits;
   using Element = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+  static constexpr bool kConverts = true;
   static constexpr int kSign = 8 * sizeof(T) - 1;
   static constexpr Bits kMost = std::numeric_limits<Bits>::max();
   static constexpr Bits kInfinity =
@@ -67,23 +70,21 @@ struct OrderedBits {
       : std::is_same_v<T, BFloat16> ? 0x7f80
                                     : 0x7c00;
 
-  static void To(const T* from, Element* to, int64_t n) {
-    const Bits* const bits = reinterpret_cast<const Bits*>(from);
+  static void To(const Bits* from, Element* to, int64_t n) {
     AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
       for (int64_t i = 0; i < n; ++i) {
-        const Bits magnitude = bits[i] & kMost;
+        const Bits bits = from[i], magnitude = bits & kMost;
         const Bits nan = static_cast<Bits>(kInfinity - magnitude) >> kSign;
-        const Bits key = bits[i] ^ ((bits[i] >> kSign) & kMost);
+        const Bits key = bits ^ ((bits >> kSign) & kMost);
         to[i] = (key & ~nan) | ((kNanIsLast ? kMost : ~kMost) & nan);
       }
     });
   }
-  static void From(const Element* from, T* to, int64_t n) {
-    Bits* const bits = reinterpret_cast<Bits*>(to);
+  static void From(const Element* from, Bits* to, int64_t n) {
     AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
       for (int64_t i = 0; i < n; ++i) {
         const Bits key = static_cast<Bits>(from[i]);
-        bits[i] = key ^ ((key >> kSign) & kMost);
+        to[i] = key ^ ((key >> kSign) & kMost);
       }
     });
   }

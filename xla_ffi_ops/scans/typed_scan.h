@@ -32,7 +32,7 @@ class TypedScan final : public ScanKernel {
   using E = typename Elements::Element;
   using W = typename Op::template Wide<E>;
   static constexpr W kIdentity = Op::template Identity<W>();
-  static constexpr bool kConverted = !std::is_same_v<T, E>;
+  static constexpr bool kConverted = Elements::kConverts;
 
  public:
   TypedScan(int64_t n, bool reverse)
