@@ -11,6 +11,8 @@ import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 
+# jax 0.12 does not keep the order of what is equal: zeros and subnormal numbers.
+_KEEPS_ORDER = jax.__version_info__ < (0, 12)
 _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
@@ -27,6 +29,12 @@ def _strange():
   return jnp.asarray(x, np.float32)
 
 
+def _bits(x):
+  tiny = jnp.finfo(x.dtype).smallest_normal
+  x = np.asarray(x)
+  return np.where(_KEEPS_ORDER or abs(x) >= tiny, x, abs(x) * 0).tobytes()
+
+
 class QuantileTest(parameterized.TestCase):
 
   def setUp(self):
@@ -37,7 +45,7 @@ class QuantileTest(parameterized.TestCase):
     expected = getattr(jnp, name)(*args, **kwargs)
     y = getattr(jax_ffi_ops, name)(*args, **kwargs)
     self.assertEqual((y.dtype, y.shape), (expected.dtype, expected.shape))
-    self.assertEqual(np.asarray(y).tobytes(), np.asarray(expected).tobytes())
+    self.assertEqual(_bits(y), _bits(expected))
 
   @parameterized.parameters(*kit.ORDERED)
   def test_dtypes(self, dtype):
@@ -88,6 +96,8 @@ class QuantileTest(parameterized.TestCase):
               jax.grad(lambda x, f=module: f.nanmedian(x))(x[4]),
           )
       )
+    if not _KEEPS_ORDER:  # Nor which of equal elements has a derivative.
+      results = jax.tree.map(lambda x: jnp.sort(jnp.atleast_1d(x)), results)
     jax.tree.map(np.testing.assert_array_equal, *results)
 
   @parameterized.parameters(
