@@ -1,81 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times what is in this package and its namesakes in jax, for the doctor."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 import statistics
 import time
-from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
-from jax.random import bernoulli
-from jax.random import normal
 
 import jax_ffi_ops
 from jax_ffi_ops import isolated
+from jax_ffi_ops.speed_cases import CASES
 
 _ROUNDS = range(3, 50)
-
-
-def _rms_norm(x):
-  return x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6)
-
-
-def _layer_norm(x):
-  centered = x - jnp.mean(x, -1, keepdims=True)
-  variance = jnp.mean(centered * centered, -1, keepdims=True)
-  return centered * jax.lax.rsqrt(variance + 1e-6)
-
-
-def _add_rms_norm(x, residual):
-  return _rms_norm(x + residual), x + residual
-
-
-class _Case(NamedTuple):
-  """What one line is on.
-
-  Attributes:
-    plain: the same in jax.
-    shapes: of the operands.
-    options: keywords for both.
-    draw: makes an operand, from a key and a shape.
-  """
-
-  plain: Callable[..., Any]
-  shapes: Sequence[Sequence[int]]
-  options: Mapping[str, Any] = {}
-  draw: Callable[..., jax.Array] = normal
-
-
-_MANY, _ROWS = (1 << 20,), (4096, 256)
-_CASES = {
-    "add_rms_norm": _Case(_add_rms_norm, [(4096, 1024)] * 2),
-    "argmax": _Case(jnp.argmax, [(32, 131072)], {"axis": -1}),
-    "argmin": _Case(jnp.argmin, [(4096, 1024)], {"axis": 0}),
-    "argsort": _Case(jnp.argsort, [_MANY]),
-    "histogram": _Case(jnp.histogram, [_MANY], {"bins": 100}),
-    "histogram2d": _Case(jnp.histogram2d, [_MANY] * 2, {"bins": 100}),
-    "layer_norm": _Case(_layer_norm, [(4096, 1024)]),
-    "median": _Case(jnp.median, [_MANY]),
-    "nanmedian": _Case(jnp.nanmedian, [_ROWS], {"axis": -1}),
-    "nonzero": _Case(
-        jnp.nonzero,
-        [_MANY],
-        {"size": 1 << 17},
-        lambda key, shape: bernoulli(key, 0.1, shape),
-    ),
-    "percentile": _Case(jnp.percentile, [_ROWS], {"q": 90.0, "axis": -1}),
-    "permutation": _Case(
-        jax.random.permutation,
-        [(), _MANY],
-        draw=lambda key, shape: normal(key, shape) if shape else key,
-    ),
-    "quantile": _Case(jnp.quantile, [_ROWS], {"q": 0.25, "axis": -1}),
-    "rms_norm": _Case(_rms_norm, [(4096, 1024)]),
-    "softmax": _Case(jax.nn.softmax, [(4096, 1024)]),
-    "sort": _Case(jnp.sort, [_MANY]),
-    "top_k": _Case(jax.lax.top_k, [(8, 131072)], {"k": 50}),
-}
 
 
 def lines(
@@ -89,7 +25,7 @@ def lines(
     names: of the functions; by default all.
     seconds: how long one may take.
   """
-  left = list(names or _CASES)
+  left = list(names or CASES)
   while left:
     try:
       for line, state in isolated.messages(
@@ -114,7 +50,7 @@ def timed(
   """
   for name in names:
     try:
-      case = _CASES[name]
+      case = CASES[name]
       shapes = [[min(n, most) for n in shape] for shape in case.shapes]
       keys = jax.random.split(jax.random.key(0), len(shapes))
       operands = [case.draw(*pair) for pair in zip(keys, shapes)]

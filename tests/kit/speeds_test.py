@@ -3,13 +3,14 @@
 
 from absl.testing import absltest
 
+from jax_ffi_ops import speed_cases
 from jax_ffi_ops import speeds
 
 
 class SpeedsTest(absltest.TestCase):
 
   def test_all(self):
-    names = sorted(speeds._CASES)
+    names = sorted(speed_cases.CASES)
     for name, (line, state) in zip(
         names, speeds.timed(names, most=64, seconds=0), strict=True
     ):

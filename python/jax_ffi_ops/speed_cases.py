@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What speeds.py times: functions, what is the same in jax, and operands."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.random import bernoulli
+from jax.random import normal
+
+
+def _rms_norm(x):
+  return x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6)
+
+
+def _layer_norm(x):
+  centered = x - jnp.mean(x, -1, keepdims=True)
+  variance = jnp.mean(centered * centered, -1, keepdims=True)
+  return centered * jax.lax.rsqrt(variance + 1e-6)
+
+
+def _add_rms_norm(x, residual):
+  return _rms_norm(x + residual), x + residual
+
+
+class Case(NamedTuple):
+  """What one line is on.
+
+  Attributes:
+    plain: the same in jax.
+    shapes: of the operands.
+    options: keywords for both.
+    draw: makes an operand, from a key and a shape.
+  """
+
+  plain: Callable[..., Any]
+  shapes: Sequence[Sequence[int]]
+  options: Mapping[str, Any] = {}
+  draw: Callable[..., jax.Array] = normal
+
+
+def _few(key, shape):
+  return jax.random.randint(key, shape, 0, 1000)
+
+
+_MANY, _ROWS, _SQUARE = (1 << 20,), (4096, 256), (2048, 2048)
+CASES = {
+    "add_rms_norm": Case(_add_rms_norm, [(4096, 1024)] * 2),
+    "argmax": Case(jnp.argmax, [(32, 131072)], {"axis": -1}),
+    "argmin": Case(jnp.argmin, [(4096, 1024)], {"axis": 0}),
+    "argpartition": Case(jnp.argpartition, [_MANY], {"kth": 10}),
+    "argsort": Case(jnp.argsort, [_MANY]),
+    "cummax": Case(jax.lax.cummax, [_SQUARE], {"axis": 1}),
+    "cummin": Case(jax.lax.cummin, [_SQUARE], {"axis": 0}),
+    "cumprod": Case(jax.lax.cumprod, [_SQUARE], {"axis": 1}),
+    "cumsum": Case(jax.lax.cumsum, [_SQUARE], {"axis": 1}),
+    "histogram": Case(jnp.histogram, [_MANY], {"bins": 100}),
+    "histogram2d": Case(jnp.histogram2d, [_MANY] * 2, {"bins": 100}),
+    "layer_norm": Case(_layer_norm, [(4096, 1024)]),
+    "lax_sort": Case(jax.lax.sort, [_ROWS]),
+    "median": Case(jnp.median, [_MANY]),
+    "nanmedian": Case(jnp.nanmedian, [_ROWS], {"axis": -1}),
+    "nonzero": Case(
+        jnp.nonzero,
+        [_MANY],
+        {"size": 1 << 17},
+        lambda key, shape: bernoulli(key, 0.1, shape),
+    ),
+    "partition": Case(jnp.partition, [_MANY], {"kth": 10}),
+    "percentile": Case(jnp.percentile, [_ROWS], {"q": 90.0, "axis": -1}),
+    "permutation": Case(
+        jax.random.permutation,
+        [(), _MANY],
+        draw=lambda key, shape: normal(key, shape) if shape else key,
+    ),
+    "quantile": Case(jnp.quantile, [_ROWS], {"q": 0.25, "axis": -1}),
+    "rms_norm": Case(_rms_norm, [(4096, 1024)]),
+    "softmax": Case(jax.nn.softmax, [(4096, 1024)]),
+    "sort": Case(jnp.sort, [_MANY]),
+    "sort_key_val": Case(jax.lax.sort_key_val, [_MANY] * 2),
+    "top_k": Case(jax.lax.top_k, [(8, 131072)], {"k": 50}),
+    "unique": Case(jnp.unique, [_MANY], {"size": 1000}, _few),
+}
