@@ -12,7 +12,7 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.kit import faster
 
 _FASTER = kit.faster_for_rows(
-    forward=kit.Least(1000, cols=10, float16_size=2000),
+    forward=kit.Least(1000, cols=10, sizes={(3, "float16"): 2000}),
     backward=kit.Least(100),
 )
 

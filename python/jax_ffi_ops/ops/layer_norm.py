@@ -52,10 +52,7 @@ _layer_norm = kit.op(
     weights={"scale": "x", "bias": "x"},
     row_sums=("scale", "bias"),
     # To see it: //benchmarks:benchmark --at-any-speed --lines=layer_norm/*/*/*/program
-    is_faster=kit.faster_for_rows(
-        forward=kit.Least(2**16, cols=128, float16_size=2**20),
-        backward=kit.Least(2**12, float16_size=2**14),
-    ),
+    is_faster=kit.faster_for_rows(),
 )
 
 

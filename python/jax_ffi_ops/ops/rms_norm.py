@@ -44,10 +44,7 @@ _rms_norm = kit.op(
     weights={"scale": "x"},
     row_sums=("scale",),
     # To see it: //benchmarks:benchmark --at-any-speed --lines=rms_norm/*/*/*/program
-    is_faster=kit.faster_for_rows(
-        forward=kit.Least(2**16, cols=128, float16_size=2**20),
-        backward=kit.Least(2**12, float16_size=2**14),
-    ),
+    is_faster=kit.faster_for_rows(),
 )
 
 

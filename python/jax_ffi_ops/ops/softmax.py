@@ -35,8 +35,9 @@ _softmax = kit.op(
     dtypes=kit.FLOATING,
     # To see it: //benchmarks:benchmark --at-any-speed --lines=softmax/*/*/*/program
     is_faster=kit.faster_for_rows(
-        forward=kit.Least(2**12, cols=64),
-        backward=kit.Least(2**12, float16_size=2**14),
+        forward=kit.Least(2**18, cols=512, sizes={
+            (3, "float32"): 2**20, (4, "float16"): 2**14,
+        })
     ),
 )
 
