@@ -35,9 +35,14 @@ _softmax = kit.op(
     dtypes=kit.FLOATING,
     # To see it: //benchmarks:benchmark --at-any-speed --lines=softmax/*/*/*/program
     is_faster=kit.faster_for_rows(
-        forward=kit.Least(2**18, cols=512, sizes={
-            (3, "float32"): 2**20, (4, "float16"): 2**14,
-        })
+        forward=kit.Least(
+            2**18,
+            cols=512,
+            sizes={
+                (3, "float32"): 2**20,
+                (4, "float16"): 2**14,
+            },
+        )
     ),
 )
 
