@@ -18,7 +18,7 @@ _SVG = pathlib.Path(__file__).with_name("call.svg")
 class CallTest(absltest.TestCase):
 
   def test_the_picture(self):
-    x, scale = np.ones((128, 512), np.float32), np.ones(512, np.float32)
+    x, scale = np.ones((1024, 512), np.float32), np.ones(512, np.float32)
     lowered = jax.jit(rms_norm).lower(x, scale)
     op, jaxpr, stablehlo, custom_call, handler, _ = (
         element.text
