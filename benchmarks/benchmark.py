@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times ops and their peers: forward, backward, and both in one program.
 
-  bazel run //benchmarks:benchmark -- --lines=rms_norm/4096x512,softmax/*/float32
+  bazel run //benchmarks:benchmark -- --lines=rms_norm/128x512,softmax/*/float32
 
 A line is OP/SIZE/DTYPE/PASS/TIMING. Where it ends early or has a *, it stands
 for all that there are; but TIMING is by default "call" (each is waited for), on
-a GPU "device" (many in a CUDA graph). "program" is a loop of calls in a program,
-and "in_place" a call that may overwrite what it is called with.
+a GPU "device" (many in a CUDA graph). "program" is a loop of calls in a
+program, and "in_place" a call that may overwrite its operands.
 
 It has the median time of a call; the bandwidth that this is for the arrays that
 have to be moved; its share of what a copy, or a sum of two arrays, has in the
@@ -122,13 +122,15 @@ def _measure(chosen, options) -> int:
     op, size, dtype, direction, way = line
     start = f"{op:<12}{size:>12} {dtype:<8} {direction:<8} {way:<7}"
     try:
-      measured = measurement.measure(
-          entry.load(op),
-          *line[1:],
-          peers=options.peers,
-          rounds=options.rounds,
-          calls=options.calls,
-      )
+      # Otherwise, jax would take 32 bits for them.
+      with jax.enable_x64(jax.config.jax_enable_x64 or "64" in dtype):
+        measured = measurement.measure(
+            entry.load(op),
+            *line[1:],
+            peers=options.peers,
+            rounds=options.rounds,
+            calls=options.calls,
+        )
     except Exception as error:  # Other lines may be well.
       traceback.print_exc()
       note = contenders.first_line(error)

@@ -12,7 +12,7 @@ from operands import array
 
 
 def _blocks(scan, combine, x):
-  """Scans blocks of 128, and then what these combine to."""
+  """Scans blocks of 128, and then their totals."""
   rows, cols = x.shape
   if cols % 128:
     return scan(x, 1)

@@ -9,7 +9,7 @@ from operands import array
 
 
 def _two_passes(a, *, axis):
-  """The first place of the maximum, which is found first."""
+  """Finds the maximum, and then its first place."""
   n = a.shape[axis]
   found = (a == jnp.max(a, axis, keepdims=True)) | (a != a)
   return jnp.min(jnp.where(found, jnp.arange(n), n), axis)

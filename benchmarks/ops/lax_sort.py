@@ -16,7 +16,7 @@ def _sort(function):
 
 
 def _gather(first, second, values):
-  """As XLA does it, but that it moves the indices alone."""
+  """Sorts indices only, and then gathers all arrays."""
   order = jnp.lexsort((second, first))
   take = lambda x: jnp.take_along_axis(x, order, -1)
   return take(first), take(second), take(values)

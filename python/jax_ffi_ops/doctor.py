@@ -5,7 +5,7 @@ Looks at the shared objects of jax_ffi_ops, or at those named. It finds handlers
 by the names that the kit gives them, and those that XLA's macros made if the
 object is not stripped; symbols can be named instead. Nothing else is called.
 Without names it also measures how many page faults a large result takes.
-With --bench it times our functions beside those of jax instead.
+With --bench it times our functions against those of jax instead.
 Exit status 1 if something is wrong, or if nothing could be tried.
 """
 
@@ -133,7 +133,7 @@ def main() -> int:
       nargs="?",
       const="",
       metavar="NAME,...",
-      help="time our functions, or those named, beside those of jax: a minute",
+      help="time our functions, or those named, against those of jax instead",
   )
   options = parser.parse_args()
   here = pathlib.Path(__file__).parent / "ops"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What speeds.py times: functions, what is the same in jax, and operands."""
+"""What speeds.py times: functions, their equivalents in jax, and operands."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -25,10 +25,10 @@ def _add_rms_norm(x, residual):
 
 
 class Case(NamedTuple):
-  """What one line is on.
+  """What one line measures.
 
   Attributes:
-    plain: the same in jax.
+    plain: the equivalent in jax.
     shapes: of the operands.
     options: keywords for both.
     draw: makes an operand, from a key and a shape.

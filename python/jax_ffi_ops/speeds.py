@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times what is in this package and its namesakes in jax, for the doctor."""
+"""Times the functions of this package against those of jax, for the doctor."""
 
 from collections.abc import Iterator, Sequence
 import statistics
@@ -19,7 +19,8 @@ def lines(
 ) -> Iterator[tuple[str, bool]]:
   """Yields a line for each function, and whether it could be timed.
 
-  It runs in another process. If that ends, it goes on with the next function.
+  They are timed in another process. If that ends early, a new one goes on with
+  the next function.
 
   Args:
     names: of the functions; by default all.
@@ -41,11 +42,11 @@ def lines(
 def timed(
     names: Sequence[str], most: int = 1 << 30, seconds: float = 2
 ) -> Iterator[tuple[str, bool]]:
-  """Yields what `lines` does, of this process.
+  """Yields the same lines, timed in this process.
 
   Args:
     names: of the functions.
-    most: how long an axis of an operand may be.
+    most: the longest axis of an operand; longer ones are cut.
     seconds: how long to time a function.
   """
   for name in names:
@@ -67,7 +68,7 @@ def timed(
 
 
 def _milliseconds(functions, operands, options, seconds):
-  """Returns the medians of calls that take turns."""
+  """Returns the median time of each function; their calls take turns."""
   programs = [jax.jit(lambda *x, f=f: f(*x, **options)) for f in functions]
   for program in programs:
     jax.block_until_ready(program(*operands))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""partition and argpartition: what they promise, and the errors of jax.numpy."""
+"""partition and argpartition: their definition, and jax.numpy's errors."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

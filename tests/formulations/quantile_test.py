@@ -11,7 +11,7 @@ import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 
-# jax 0.12 does not keep the order of what is equal: zeros and subnormal numbers.
+# jax 0.12 does not keep the order of equal elements: zeros, subnormal numbers.
 _KEEPS_ORDER = jax.__version_info__ < (0, 12)
 _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 

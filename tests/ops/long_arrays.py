@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls ops that sort with arrays that threads share.
+"""Calls ops on arrays so long that several threads share one.
 
   long_arrays.py bits
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ops that sort: the same bits for any number of threads; too little memory."""
+"""Ops on long arrays: any number of threads, and too little memory."""
 
 import pathlib
 
@@ -10,7 +10,7 @@ import python_process
 
 _PROGRAM = pathlib.Path(__file__).with_name("long_arrays.py")
 _SECONDS = 200
-# Large blocks are given back when they are freed, so that the limit counts.
+# Freed memory is given back to the system: so each call meets the limit.
 _NO_POOLS = {
     "NPROC": "2",
     "MALLOC_MMAP_THRESHOLD_": "131072",

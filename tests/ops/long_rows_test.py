@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A long row that several threads work on has the bits that one gives it."""
+"""A long row has the same bits whether or not threads share it."""
 
 import dataclasses
 import os
@@ -17,7 +17,7 @@ from jax_ffi_ops.kit.testing import choices
 from jax_ffi_ops.kit.testing import transforms
 
 _COLS = 70_001
-_ROWS = 16  # So many are never split.
+_ROWS = 16  # With so many rows, threads never share one.
 
 
 class LongRowsTest(parameterized.TestCase):

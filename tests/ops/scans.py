@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that all ops pass which scan an array: running sums and their like."""
+"""Tests for all ops that scan an array: running sums and their like."""
+
+import functools
 
 from absl.testing import absltest
 import jax
@@ -8,6 +10,9 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import Bounded
+from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.kit.testing.base import THOROUGH
 
 # Around vectors, pieces of 1024, blocks of 16 Ki, and rows that threads share.
@@ -16,13 +21,14 @@ _AXES = (((3, 40), 1), ((40, 3), 0), ((2, 9, 1030), 1), ((2, 3, 1), 1))
 
 
 def accumulate(ufunc, x, axis=-1, *, reverse):
+  """Returns NumPy's scan, in the dtype of x."""
   x = np.flip(x, axis) if reverse else x
   y = ufunc.accumulate(x, axis, dtype=x.dtype)
   return np.flip(y, axis) if reverse else y
 
 
 def at_axis(namesake):
-  """Returns a function of jax.lax that takes negative axes, too."""
+  """Returns a function of jax.lax, made to take negative axes."""
 
   def function(operand, axis=-1, reverse=False):
     return namesake(operand, axis % max(1, np.ndim(operand)), reverse)
@@ -30,8 +36,30 @@ def at_axis(namesake):
   return function
 
 
-def first(arg):
-  """Returns a definition whose derivative is that of the first of equals."""
+def extremum_case(op, ufunc, arg, namesake):
+  """Returns the case of cummax or cummin."""
+
+  def definition(x, *, reverse):
+    if not isinstance(x, Bounded):
+      return accumulate(ufunc, x, reverse=reverse)
+    y = accumulate(ufunc, x.value, reverse=reverse)
+    # A subnormal number is kept, where arithmetic takes it for zero.
+    error = np.where(y == 0, jnp.finfo(x.storage).smallest_normal, 0)
+    return Bounded(y, x.dtype, error)
+
+  return Case(
+      op,
+      [Operand((16,))],
+      attributes={"reverse": True},
+      reference=functools.partial(_first(arg), reverse=True),
+      definition=definition,
+      namesake=at_axis(namesake),
+      trailing=1,
+  )
+
+
+def _first(arg):
+  """Returns a definition that differentiates the first of equal elements."""
 
   def function(x, *, reverse):
     x = jnp.flip(x) if reverse else x
@@ -45,7 +73,7 @@ def first(arg):
 
 
 class ScanTest(absltest.TestCase):
-  """Subclasses have `op`, `ufunc` and `values`, and say what is near."""
+  """Subclasses have `op`, `ufunc`, `values`, and `errors` of exact results."""
 
   def setUp(self):
     super().setUp()
@@ -76,10 +104,14 @@ class ScanTest(absltest.TestCase):
         want = accumulate(self.ufunc, x, axis, reverse=reverse)
         np.testing.assert_array_equal(y, want, message)
       else:
-        self.check_near(x, y, axis, reverse, message)
+        wide = x.astype(np.longdouble)
+        want = accumulate(self.ufunc, wide, axis, reverse=reverse)
+        errors = self.errors(wide, want, jnp.dtype(x.dtype), axis, reverse)
+        distance = abs(y.astype(wide.dtype) - want)
+        np.testing.assert_array_equal(distance <= errors, True, message)
 
   def test_one_row_as_many(self):
-    """Threads share a long row, or each has its own rows: the same bits."""
+    """Whether threads share a row or not, it has the same bits."""
     for dtype in (np.float32, np.int32, jnp.bfloat16):
       x = self.array(dtype, (100_000,))
       for reverse in (False, True):
@@ -108,3 +140,24 @@ class ScanTest(absltest.TestCase):
         namesake(*wrong)
       with self.assertRaises(type(theirs.exception)):
         self.op(*wrong)
+
+
+class ExtremumTest(ScanTest):
+  """Subclasses have `sign`: that of what the op is to find."""
+
+  def values(self, rng, shape):
+    return rng.normal(size=shape) * 100
+
+  def errors(self, *_):
+    return 0
+
+  def test_infinities(self):
+    x = np.array([-np.inf, np.inf, 1, -np.inf, np.inf], np.float32)
+    np.testing.assert_array_equal(self.op(x), self.ufunc.accumulate(x))
+
+  def test_the_first_of_equal_elements_has_the_gradient(self):
+    x = np.array([1.0, 3, 3, 2, 3, 4, 4]) * self.sign
+    g = 2.0 ** np.arange(7)
+    grad = jax.grad(lambda x, reverse: jnp.dot(g, self.op(x, 0, reverse)))
+    np.testing.assert_array_equal(grad(x, False), [1, 30, 0, 0, 0, 96, 0])
+    np.testing.assert_array_equal(grad(x, True), [0, 0, 0, 0, 0, 0, 127])

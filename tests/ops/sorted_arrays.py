@@ -11,8 +11,8 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit.testing.base import THOROUGH
 
-# Where the way to sort changes: small ones in networks, from 64 Ki on by several
-# threads if there are few rows, from 128 Ki on by counting of 16 bits.
+# Around the sizes where the algorithm changes: networks for small ones, from
+# 64 Ki on several threads for few rows, from 128 Ki on counting of 16 bits.
 _SIZES = (0, 1, 2, 15, 16, 17, 255, 2047, 2049, 32767, 32769, 65537, 131073)
 _AXES = (
     *(((3, 33), -1), ((33, 3), 0), ((2, 40, 70), 1), ((2, 3, 1), -1)),
@@ -59,7 +59,7 @@ def results(
 
 
 def draws(count: int) -> Iterator[tuple[np.ndarray, bool]]:
-  """Yields vectors of any dtype, order and size near a switch, and descending."""
+  """Yields vectors of any dtype, order and size, and `descending`."""
   rng = np.random.default_rng(count)
   for _ in range(count):
     dtype = jnp.dtype(kit.ORDERED[rng.integers(len(kit.ORDERED))])

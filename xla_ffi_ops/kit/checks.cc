@@ -53,6 +53,11 @@ void Checks::AtLeast(const char* name, double value, double minimum) {
   Fail(name, expected.str(), got.str());
 }
 
+void Checks::IndicesFit(const char* name, Dim n) {
+  if (n <= int64_t{1} << 31) return;
+  Fail(name, "have indices that fit into int32", std::to_string(n));
+}
+
 void Checks::TrailingRank(int64_t trailing_rank) {
   // What is no rank at all then does no harm.
   trailing_rank_ = std::max<int64_t>(0, trailing_rank);

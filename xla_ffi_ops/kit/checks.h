@@ -63,6 +63,9 @@ class Checks {
   void Fail(const char* name, const std::string& expected,
             const std::string& got);
 
+  // Indices into a dimension `n` of the operand `name` fit into int32.
+  void IndicesFit(const char* name, Dim n);
+
   // The attribute `name` is a number and at least `minimum`.
   void AtLeast(const char* name, double value, double minimum);
 

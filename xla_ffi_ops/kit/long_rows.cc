@@ -34,8 +34,7 @@ class Work {
   void Run(const RowPart& part) {
     const int64_t stored =
         part.phase == rows_.passes ? rows_.sums * (part.end - part.begin) : 0;
-    std::vector<Acc> sums(1 +
-                          stored);  // Never null: that is what no one wants.
+    std::vector<Acc> sums(1 + stored);  // Null would mean: no sums are wanted.
     RowRange range = rows_.range;
     range.part = &part;
     range.groups = 1;

@@ -14,11 +14,12 @@
 
 namespace xla_ffi_ops::internal {
 
-// Whether rows are long, and too few for all threads to have their share.
+// Whether rows are long, and too few to keep all threads busy.
 //
-// Which threads do what changes no bit of a result: the statistics of pieces of
-// a row, and the terms of sums over rows, are added in the order in which one
-// thread adds them. Of 16 rows, SumGroups would sum up parts.
+// How threads share the work changes no bit of a result: the statistics of the
+// pieces of a row, and the terms of sums over rows, are added in the order in
+// which one thread would add them. From 16 rows on, SumGroups would add up
+// parts of the sums: such calls are not split.
 bool SplitsRows(const CpuContext& device, int64_t rows, int64_t cols);
 
 // Stores the sums of a group over the columns [begin, end), rounded once.
@@ -31,11 +32,11 @@ template <typename Acc>
 struct LongRows {
   RowRange range;
   int64_t passes;               // of the formula
-  int64_t bytes_per_col;        // that are moved
-  int64_t sums;                 // over rows, of each column, that are wanted
+  int64_t bytes_per_col;        // that are moved, in a row
+  int64_t sums;                 // that are wanted: sums over rows
   std::shared_ptr<void> known;  // a Formula::Row for each row
 
-  // Runs the formula over a group of rows, a part of it.
+  // Runs the part of the formula that `range` has, over one group of rows.
   std::function<void(const RowRange& range, Acc* sums)> run;
   StoreSums<Acc> store;
 };

@@ -50,7 +50,8 @@ HandlerResult ParallelPhases(xla::ffi::ThreadPool pool, int64_t phases,
 
 // Calls body(begin, end) for the ranges of `grain` items, of which the last may
 // be shorter, that make up [0, n); and then finish(), once. The ranges depend
-// on n and grain alone; their order, and the thread of each, on chance.
+// on n and grain alone. They begin in order; chance decides which thread has
+// which range, and in what order they end.
 //
 // The calling thread works too and never waits: what other threads have not
 // finished when no range is left is reported through a Future. (A blocking

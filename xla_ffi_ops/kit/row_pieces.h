@@ -73,7 +73,7 @@ class InputRows {
     }
   }
 
-  // A weight that is absent: each element is `value`, in a piece for all.
+  // A weight that is absent: all elements are `value`, in one piece for all.
   InputRows(Acc value, int64_t cols) : item_(0) {
     piece_ = NewPiece<Acc>(cols);
     std::fill_n(piece_.get(), std::min(cols, kPiece<Acc>), value);

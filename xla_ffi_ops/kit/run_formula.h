@@ -16,9 +16,9 @@
 
 namespace xla_ffi_ops {
 
-// A part of the work on long rows, on the CPU: one phase for some columns. A
-// phase is a pass, or after all passes the outputs. A phase needs what all
-// columns of the phase before gave.
+// A part of the work on long rows, on the CPU: one phase for some columns. The
+// phases are the passes, and then the outputs. A phase needs the results of the
+// phase before for all columns.
 struct RowPart {
   static constexpr int64_t kAll = -1;
 
@@ -31,9 +31,9 @@ struct RowPart {
 
   int64_t phase;
   int64_t begin, end;  // columns
-  bool ends;         // all columns have been passed: combines their statistics
-  void* known;       // a Formula::Row for each row
-  void* statistics;  // for each row and piece of it, two numbers
+  bool ends;           // only combines the statistics of all columns
+  void* known;         // a Formula::Row for each row
+  void* statistics;    // two numbers for each piece of each row
 };
 
 // Rows begin to begin + groups * rows. Those of a group are next to each other;
@@ -43,8 +43,8 @@ struct RowRange {
   int64_t groups;
   int64_t rows;  // of a group
   int64_t cols;
-  const RowPart* part =
-      nullptr;  // else all; its sums begin at its first column
+  // Null for all of the work. Sums over rows begin at the part's first column.
+  const RowPart* part = nullptr;
 };
 
 // Operands of one kind, of which an op may have none.

@@ -20,7 +20,7 @@
 
 namespace xla_ffi_ops::internal {
 
-// The statistic of a piece of row i; null if all of the row is worked on.
+// The statistic of a piece of row i; null if this call works on whole rows.
 template <typename S, typename Acc>
 XLA_FFI_OPS_HD S* StatisticOf(const RowPart& part, int64_t i, int64_t cols,
                               int64_t first) {
@@ -90,7 +90,7 @@ XLA_FFI_OPS_HD void RunRow(
   RunPasses<0, Acc>(f, row, i, cols, part, fetch, nullptr, in...);
   if (part.ends) known[i] = row;
   if (!part.Has(F::kPasses)) return;
-  if (part.begin == 0) f.Save(i, row);  // Once, whoever has the other columns.
+  if (part.begin == 0) f.Save(i, row);  // Once for each row.
   for (int64_t first = part.begin; first < part.end; first += kPiece<Acc>) {
     const int64_t count = std::min(kPiece<Acc>, part.end - first);
     Acc* const y = outputs[0].Piece(i, first);
@@ -146,8 +146,7 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
 }
 
 // The `part` of rows [begin, end); what they add to the sums over rows is added
-// to `columns`.
-// In: InputRows, DirectRows or AbsentRows.
+// to `columns`. In: InputRows, DirectRows or AbsentRows.
 template <typename F, typename Acc, int m, typename... In>
 XLA_FFI_OPS_HD void RunBlock(
     const F& f, int64_t begin, int64_t end, int64_t cols, const RowPart& part,

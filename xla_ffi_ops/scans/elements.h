@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What elements are converted to, a piece of a row at a time, to be scanned.
+// The types that elements have while they are scanned.
 #ifndef XLA_FFI_OPS_SCANS_ELEMENTS_H_
 #define XLA_FFI_OPS_SCANS_ELEMENTS_H_
 
@@ -18,7 +18,8 @@ template <typename T>
 inline constexpr bool kIsHalf =
     std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
-// Numbers for arithmetic: of 32 bits at least, as wide vectors have them.
+// For arithmetic. Integers and floating-point numbers of less than 32 bits are
+// widened: vectors.h moves units of 32 bits.
 template <typename T>
 struct Numbers {
   using Stored = T;
@@ -51,9 +52,9 @@ struct Numbers {
   }
 };
 
-// Floating-point numbers as integers that are in their order. NaN, of either
-// sign, is the first or the last. g++ 12 makes vectors of comparisons of
-// integers alone.
+// For comparisons. Floating-point numbers become integers in the same order,
+// with NaN, of either sign, first or last: g++ 12 vectorizes maxima and minima
+// of integers only.
 template <bool kNanIsLast, typename T>
 struct OrderedBits {
   using Bits =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the handlers have in common that scan an operand along any axis.
+// What all handlers of scans along an axis have in common.
 #ifndef XLA_FFI_OPS_SCANS_SCAN_ALONG_AXIS_H_
 #define XLA_FFI_OPS_SCANS_SCAN_ALONG_AXIS_H_
 
@@ -30,7 +30,8 @@ int IndexIn(DTypes<dtypes...>, ffi::DataType dtype) {
 
 }  // namespace internal
 
-// Scans rows of [rows, n, columns] from x to y, over threads.
+// Scans x, [rows, n, columns], along its middle axis to y. Threads share the
+// work.
 HandlerResult ScanRows(const CpuContext& device,
                        std::shared_ptr<const ScanKernel> kernel, const void* x,
                        void* y, int64_t rows, int64_t columns);

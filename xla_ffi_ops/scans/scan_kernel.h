@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scans rows and columns of one dtype.
+// The interface of scans of rows and columns of one dtype.
 #ifndef XLA_FFI_OPS_SCANS_SCAN_KERNEL_H_
 #define XLA_FFI_OPS_SCANS_SCAN_KERNEL_H_
 
@@ -10,13 +10,13 @@
 
 namespace xla_ffi_ops {
 
-// The bits of a number in which a scan keeps what it has combined.
+// What a scan has accumulated: the bits of a number.
 struct ScanState {
   uint64_t bits = 0;
 };
 
-// A scan along an axis of n elements. `reverse` scans from the last one. All
-// functions may run in any threads at once.
+// A scan along an axis of n elements. `reverse` scans from the last one.
+// Threads may call all functions at once.
 class ScanKernel {
  public:
   ScanKernel(int64_t n, bool reverse, int element_bytes, bool in_blocks)
@@ -33,9 +33,10 @@ class ScanKernel {
   virtual void Columns(const void* x, void* y, int64_t stride,
                        int64_t width) const = 0;
 
-  // A row of more than kBlock elements is scanned in blocks: Rows does so, too.
-  // All results of a block have what comes before it, `base`. With Initial()
-  // for the first block, Join(base, Total(block)) is the base of the next one.
+  // A row of more than kBlock elements is scanned in blocks, in Rows too. The
+  // `base` of a block is the total of all blocks before it; each result of the
+  // block includes it. The first block has the base Initial(), and
+  // Join(base, Total(block)) is the base of the next block.
   static constexpr int64_t kBlock = 16 * 1024;
   virtual ScanState Initial() const = 0;
   virtual ScanState Total(const void* x, int64_t count) const = 0;
@@ -49,7 +50,7 @@ class ScanKernel {
   const bool in_blocks;  // whether Total and Block may be called
 };
 
-// The types of elements. (Not of bool and of complex numbers.)
+// The types of elements: no bool and no complex numbers.
 using ScanTypes = Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
                         uint32_t, uint64_t, Float16, BFloat16, float, double>;
 

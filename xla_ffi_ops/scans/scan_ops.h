@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What running sums, products, maxima and minima combine elements with: for
-// numbers and for vectors of them.
+// The operations of scans: sum, product, maximum and minimum, of numbers and of
+// vectors.
 #ifndef XLA_FFI_OPS_SCANS_SCAN_OPS_H_
 #define XLA_FFI_OPS_SCANS_SCAN_OPS_H_
 
@@ -14,12 +14,12 @@
 
 namespace xla_ffi_ops::internal {
 
-// Sums and products of float are kept in double. So they are exact to the last
-// place of float, and products of few numbers do not overflow.
+// Sums and products of float are kept in double: the error of a long sum stays
+// small, and the product of the lanes of a vector cannot overflow.
 template <typename T>
 using WideSum = std::conditional_t<std::is_same_v<T, float>, double, T>;
 
-// Integers are added and multiplied without a sign: so they wrap.
+// Integers are added and multiplied as unsigned ones, which wrap.
 template <typename T>
 using Unsigned =
     typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
@@ -37,7 +37,7 @@ struct Sum {
 
   template <typename T>
   static constexpr T Identity() {
-    return static_cast<T>(-0.0);  // 0.0 + -0.0 is 0.0, not what is added.
+    return static_cast<T>(-0.0);  // 0.0 would turn -0.0 into 0.0.
   }
   template <typename V>
   XLA_FFI_OPS_HD static void Combine(const V& left, V* right) {
@@ -50,7 +50,7 @@ struct Product {
   using Elements = Numbers<Unsigned<T>>;
   template <typename T>
   using Wide = WideSum<T>;
-  // The product of a block may overflow, and what comes before it may be 0.
+  // The product of a block may overflow where its base is 0; that gives NaN.
   static constexpr bool kInBlocks = false;
 
   template <typename T>
@@ -63,7 +63,7 @@ struct Product {
   }
 };
 
-// Maxima, or minima: NaN if there is one.
+// Maxima or minima; NaN from the first NaN on.
 template <bool kMax>
 struct Extremum {
   template <typename T>
@@ -77,7 +77,7 @@ struct Extremum {
   static constexpr T Identity() {
     return kMax ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
   }
-  // g++ 12 takes it for an instruction, but not of floating-point numbers.
+  // Of integers, g++ 12 compiles this to one instruction.
   template <typename V>
   XLA_FFI_OPS_HD static void Combine(const V& left, V* right) {
     *right = kMax ? (left > *right ? left : *right)

@@ -31,9 +31,9 @@ struct VectorScan {
   using W = typename Op::template Wide<T>;
   using V = Vec<W, lanes>;
 
-  V base;  // combined with all results
+  V base;  // part of all results
   V identity;
-  V carry;  // of the elements so far
+  V carry;  // the elements so far, combined
 
   XLA_FFI_OPS_HD VectorScan(W base_value, W carry_value) {
     Fill<W, lanes>(base_value, &base);
@@ -41,7 +41,7 @@ struct VectorScan {
     Fill<W, lanes>(carry_value, &carry);
   }
 
-  // Scans the `lanes` elements at x to y; to nothing if y is null.
+  // Scans the `lanes` elements at x, and writes them to y unless it is null.
   XLA_FFI_OPS_HD void Step(const T* x, T* y) {
     V v;
     Load<W, lanes>(x, &v);
@@ -91,15 +91,17 @@ XLA_FFI_OPS_HD T ScanSingly(const T* x, T* y, int64_t n, bool reverse,
   return carry;
 }
 
-// Writes the combinations of `base`, and of `carry`, with the first elements of
-// x to y, unless y is null. Returns that of `carry` with all elements.
+// Combines `carry` with the first elements of x. Writes each of these results,
+// combined with `base`, to y unless it is null. Returns the last one without
+// `base`, which only operations with blocks have.
 template <typename Op, typename T>
 auto ScanRow(const T* x, T* y, int64_t n, bool reverse,
              typename Op::template Wide<T> base,
              typename Op::template Wide<T> carry) {
   using W = typename Op::template Wide<T>;
-  // A product of some elements may overflow where that of all does not. That of
-  // so few as a vector has of float does not overflow in double.
+  // A vector first combines its own lanes. For doubles, their product could
+  // overflow where the running product does not. That of 8 floats, the most
+  // there are in a vector, does not overflow in double.
   if constexpr (std::is_same_v<Op, Product> && std::is_same_v<T, double>) {
     return ScanSingly<Op, T>(x, y, n, reverse, carry);
   } else {

@@ -13,8 +13,9 @@
 namespace xla_ffi_ops {
 namespace {
 
-// The blocks of some rows. Each is first summed up, then it waits for the sum
-// of those before it, and then it is scanned, from the cache.
+// A few long rows, whose blocks are shared by threads. A thread computes the
+// total of a block, waits for the base of the block, and then scans the block,
+// which is still in its cache.
 class SharedBlocks {
  public:
   SharedBlocks(std::shared_ptr<const ScanKernel> kernel, const char* x, char* y,
@@ -27,7 +28,7 @@ class SharedBlocks {
 
   int64_t count() const { return static_cast<int64_t>(bases_.size()); }
 
-  // Runs in any thread, for all indices in their order.
+  // Any thread may call it. Calls must begin in the order of the indices.
   void Run(int64_t index) {
     const int64_t row = index / blocks_, b = index % blocks_;
     const int64_t n = kernel_->n, bytes = kernel_->element_bytes;
@@ -43,7 +44,7 @@ class SharedBlocks {
   }
 
  private:
-  // What is before a block.
+  // The base of a block, once it is known.
   struct Base {
     void Set(ScanState value) {
       state = value;
@@ -53,7 +54,7 @@ class SharedBlocks {
     std::atomic<bool> known{false};
   };
 
-  // The thread of the block before has begun, and waits for nothing after this.
+  // It ends: the block before has begun, and waits only for earlier blocks.
   static ScanState WaitFor(const Base* base) {
     while (!base->known.load(std::memory_order_acquire)) {
       std::this_thread::yield();
@@ -79,7 +80,8 @@ HandlerResult ScanRows(const CpuContext& device,
   char* const to = static_cast<char*>(y);
   const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
   if (columns > 1 && n > 1) {
-    // Whole cache lines, and as many strips as threads.
+    // Strips are whole cache lines wide, and narrow enough for all threads to
+    // have some.
     const int64_t line = 64 / bytes;
     const int64_t share = (rows * columns + threads - 1) / threads;
     const int64_t width =

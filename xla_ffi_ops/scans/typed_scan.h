@@ -105,7 +105,8 @@ class TypedScan final : public ScanKernel {
     return value;
   }
 
-  // Scans n elements to y, unless it is null, and returns what they combine to.
+  // Scans n elements, and writes them to y unless it is null. Returns their
+  // total, without `base`.
   W Scan(const T* x, T* y, int64_t n, W base) const {
     if constexpr (!kConverted) {
       return ScanRow<Op, E>(x, y, n, reverse, base, kIdentity);
@@ -128,7 +129,7 @@ class TypedScan final : public ScanKernel {
 
 }  // namespace internal
 
-// An op's .cc instantiates it.
+// Each op's .cc instantiates this for its operation.
 template <typename Op>
 std::unique_ptr<ScanKernel> MakeScan(int type, int64_t n, bool reverse) {
   std::unique_ptr<ScanKernel> made;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of the compiler, and moves of their lanes.
+// The compiler's vectors, and functions that move their lanes.
 //
-// All is inlined and passes vectors by reference: how they are passed by value
-// depends on what a function is compiled for.
+// All functions are inlined and take vectors by reference: how a vector is
+// passed by value depends on the processor that a function is compiled for.
 #ifndef XLA_FFI_OPS_SCANS_VECTORS_H_
 #define XLA_FFI_OPS_SCANS_VECTORS_H_
 
@@ -26,8 +26,8 @@ XLA_FFI_OPS_HD void Fill(T value, Vec<T, lanes>* v) {
   *v = value - Vec<T, lanes>{};  // With +, -0.0 would be 0.0.
 }
 
-// Vectors of elements of 4 or 8 bytes are moved as 32-bit integers: of float
-// and double, g++ 12 moves some one by one.
+// Lanes of 4 or 8 bytes are moved as 32-bit integers: g++ 12 moves some lanes
+// of float and double one by one.
 template <int units, int... from>
 XLA_FFI_OPS_HD void Shuffle(const Vec<int32_t, units>& a,
                             const Vec<int32_t, units>& b,
@@ -48,8 +48,8 @@ XLA_FFI_OPS_HD void ShiftUnits(const Vec<int32_t, units>& v,
                           : (i >= by ? units + i - by : i))...>(fill, v, to);
 }
 
-// Moves lanes by `by` places, to higher ones unless `reverse`. Those of `fill`
-// take the places that are left.
+// Shifts lanes up by `by` places, or down if `reverse`. Lanes of `fill` take
+// the free places.
 template <bool reverse, int by, typename T, int lanes>
 XLA_FFI_OPS_HD void Shift(const Vec<T, lanes>& v, const Vec<T, lanes>& fill,
                           Vec<T, lanes>* to) {
@@ -79,7 +79,7 @@ XLA_FFI_OPS_HD void Spread(const Vec<T, lanes>& v, Vec<T, lanes>* to) {
   *to = (Vec<T, lanes>)spread;
 }
 
-// Loads elements that need not be aligned, and converts them.
+// Loads elements, which need not be aligned, and converts them.
 template <typename T, int lanes, typename From>
 XLA_FFI_OPS_HD void Load(const From* x, Vec<T, lanes>* v) {
   Vec<From, lanes> raw;

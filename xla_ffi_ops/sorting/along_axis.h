@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the handlers have in common that sort an operand along any axis.
+// What all handlers that sort along an axis have in common.
 #ifndef XLA_FFI_OPS_SORTING_ALONG_AXIS_H_
 #define XLA_FFI_OPS_SORTING_ALONG_AXIS_H_
 
@@ -13,8 +13,8 @@
 
 namespace xla_ffi_ops {
 
-// The order of a dtype, which was checked. Of NaNs of bfloat16 only the sign is
-// kept, if `one_nan`.
+// The order of one of the OrderedDTypes. If `one_nan`, NaNs of bfloat16 keep
+// only their sign.
 inline AnyFormat FormatOf(ffi::DataType dtype, bool one_nan) {
   switch (dtype) {
     case ffi::S8:
@@ -50,16 +50,18 @@ inline AnyFormat FormatOf(ffi::DataType dtype, bool one_nan) {
   }
 }
 
-// Sorts x, [leading..., n, trailing...], to y with the kernel of its dtype:
-// make(format, n) returns it.
+// Sorts x, [leading..., n, trailing...], to y, or finds indices if
+// `gives_indices`: with the kernel that make(format, n) returns.
 template <typename Make>
 HandlerResult SortAlongAxis(const CpuContext& device, int64_t trailing_rank,
                             const ffi::AnyBuffer& x, const ffi::AnyBuffer& y,
-                            DTypeSet y_dtype, bool one_nan, Make make) {
+                            bool gives_indices, bool one_nan, Make make) {
   Dim n = kUnknownDim;
   Checks checks;
   checks.TrailingRank(trailing_rank);
   checks.Operand("x", x, OrderedDTypes(), {&n});
+  if (gives_indices) checks.IndicesFit("x", n);
+  const DTypeSet y_dtype = gives_indices ? ffi::S32 : x.element_type();
   checks.Result("y", y, y_dtype, {&n});
   if (!checks.ok()) return checks.error();
   return SortRows(device, make(FormatOf(x.element_type(), one_nan), n),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements of a long row in chunks.
+// How a long row is cut into chunks.
 #ifndef XLA_FFI_OPS_SORTING_CHUNKS_H_
 #define XLA_FFI_OPS_SORTING_CHUNKS_H_
 
@@ -8,7 +8,8 @@
 
 namespace xla_ffi_ops::internal {
 
-// The elements [begin, end) of a row are a chunk.
+// A row of n elements in `count` chunks: all have the same size, but the last
+// ones may be shorter or empty.
 struct Chunks {
   int64_t n;
   int64_t count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts the values of a long row of 8 or 16 bits: it counts them.
+// Sorts a long row of values of 8 or 16 bits by counting.
 #ifndef XLA_FFI_OPS_SORTING_COUNTED_ROW_H_
 #define XLA_FFI_OPS_SORTING_COUNTED_ROW_H_
 
@@ -42,7 +42,7 @@ class CountedRow final : public SpecialRow<U> {
             });
   }
 
-  // Ranks with about so many elements are a bucket.
+  // Consecutive ranks make buckets of about `size` elements.
   void AfterCount() override {
     const int64_t size = std::max<int64_t>(16 * 1024, this->chunks().n / 256);
     begins_.reserve(ranks_ + 1);
@@ -75,8 +75,7 @@ class CountedRow final : public SpecialRow<U> {
   }
 
  private:
-  // Less the least one, which has the number 0 here.
-  U least_ = 0;
+  U least_ = 0;  // Ranks are counted from here.
   int64_t ranks_ = 0;
   std::vector<uint32_t> counts_;  // of each rank in each chunk
   std::vector<int64_t> begins_;   // of each rank in y

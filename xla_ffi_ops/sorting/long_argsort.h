@@ -43,7 +43,7 @@ class LongArgsort final : public LongRow {
     }
     packing_ = Packing<U>(all, packing_.index_bits);
     parts_.Choose([this](int64_t i) {
-      // What is equal but for dropped bits has to be in one part.
+      // Keys that differ only in dropped bits must be in one part.
       const int64_t index = packing_.dropped == 0 ? i : 0;
       return packing_.template Pack<int64_t>(keys_[i], index);
     });
@@ -82,7 +82,7 @@ class LongArgsort final : public LongRow {
   std::vector<Range<U>> ranges_;
   Packing<U> packing_;
   Parts<int64_t> parts_;
-  // In one piece, which glibc is more likely to keep for the next call.
+  // One allocation: glibc is more likely to keep it for the next call.
   const std::unique_ptr<int64_t[]> written_;
   int64_t* const sorted_;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A key and the index of its element make one number, the key in front: sorted
-// as numbers they are in a stable order. If both have more than 63 bits, the
-// last ones of the key are left out, and numbers that are equal without their
-// index are sorted again.
+// Packs the key of an element into the high bits of a number, and its index
+// into the low bits: the order of these numbers is stable. If key and index
+// take more than 63 bits, the lowest bits of the key are dropped. Then numbers
+// that differ only in their index are sorted again.
 #ifndef XLA_FFI_OPS_SORTING_PACKED_H_
 #define XLA_FFI_OPS_SORTING_PACKED_H_
 
@@ -66,13 +66,13 @@ struct Packing {
     const U rest = static_cast<U>(key - least) >> dropped;
     return static_cast<Item>(rest) << index_bits | static_cast<Item>(i);
   }
-  // Those of elements from `begin` on.
+  // Packs n elements, from `begin` on.
   template <typename Item>
   void PackAll(const Keyed<U>& keys, int64_t begin, int64_t n,
                Item* items) const {
     AtCpuLevel(
         [items, all = n, keys, begin, own = *this]() XLA_FFI_OPS_INLINED {
-          // Copies that no store can change: else there are no vectors.
+          // Copies that no store can change: otherwise this does not vectorize.
           const Keyed<U> from = keys;
           const Packing self = own;
           const int64_t n = all, first = begin;
@@ -110,7 +110,7 @@ void SortItems(const Packing<U>& packing, const Keyed<U>& keys, Item* items,
       range.most = std::max(range.most, own);
     }
     if (range.least == range.most) continue;
-    // These keys differ in what was dropped alone, so now nothing is.
+    // These keys differ only in the dropped bits, so now none are dropped.
     const Packing<U> rest(range, packing.index_bits);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t index = packing.Index(items[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts the values of a long row of 32 or 64 bits, in parts.
+// Sorts a long row of values of 32 or 64 bits, in parts.
 #ifndef XLA_FFI_OPS_SORTING_PARTED_ROW_H_
 #define XLA_FFI_OPS_SORTING_PARTED_ROW_H_
 
@@ -57,7 +57,7 @@ class PartedRow final : public SpecialRow<U> {
   Key* written(int64_t chunk) const {
     return written_.get() + this->chunks().begin(chunk);
   }
-  // Each key is where its element will be.
+  // Keys are sorted in y, where their elements will be.
   Key* sorted() const { return reinterpret_cast<Key*>(this->y()); }
 
   Parts<Key> parts_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How threads share the work of sorting the keys of a long row.
 //
-// Some keys say where parts begin that are about as large. Each chunk is split
-// into parts, where it is. Then what the chunks have of a part is put together,
-// to be sorted.
+// A sample of the keys tells where to split them into parts of about the same
+// size. Each chunk is partitioned in place. Then the keys of each part are
+// copied together from all chunks, and sorted.
 #ifndef XLA_FFI_OPS_SORTING_PARTS_H_
 #define XLA_FFI_OPS_SORTING_PARTS_H_
 
@@ -19,21 +19,21 @@ namespace xla_ffi_ops::internal {
 template <typename Key>
 class Parts {
  public:
-  // So many that threads end at about the same time.
+  // Enough parts for threads to end at about the same time.
   static constexpr int64_t kCount = 16;
 
   explicit Parts(const Chunks& chunks)
       : chunks_(chunks), places_(chunks.count * kCount) {}
 
-  // Chooses the parts by some of the row's keys: at(i) is that of an element.
+  // Chooses where parts begin, by a sample of keys: at(i) is that of element i.
   template <typename At>
   void Choose(At at) {
-    // With so many the largest part is about a fifth larger than the mean.
+    // Per part. The largest part is then about a fifth larger than the mean.
     constexpr int64_t kSamples = 128;
     std::vector<Key> samples(kCount * kSamples);
     const int64_t count = kCount * kSamples;
     for (int64_t i = 0; i < count; ++i) {
-      // In floating point it does not overflow.
+      // Floating point does not overflow here.
       samples[i] = at(static_cast<int64_t>(i / double{count} * chunks_.n));
     }
     SortKeys(samples.data(), count);
@@ -47,7 +47,7 @@ class Parts {
     Split(keys, chunks_.length(chunk), 0, kCount, places(chunk));
   }
 
-  // All chunks are split: finds out where their parts go.
+  // Once all chunks are split: computes where their parts go.
   void Place() {
     int64_t at = 0;
     for (int64_t part = 0; part < kCount; ++part) {
@@ -61,7 +61,7 @@ class Parts {
     begins_[kCount] = at;
   }
 
-  // Copies the keys of a chunk to where the parts are.
+  // Copies the keys of a chunk to their parts.
   void Scatter(int64_t chunk, const Key* keys, Key* to) {
     for (int64_t part = 0; part < kCount; ++part) {
       const int64_t end = chunk + 1 < chunks_.count ? places(chunk + 1)[part]
@@ -78,7 +78,7 @@ class Parts {
   }
 
  private:
-  // How many keys of each part a chunk has; then where they go.
+  // The number of keys that a chunk has of each part; then where they go.
   int64_t* places(int64_t chunk) { return places_.data() + chunk * kCount; }
 
   void Split(Key* keys, int64_t n, int64_t begin, int64_t end,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sorts one row: at once, or in steps that threads share.
+// Kernels that sort a row: at once, or in steps that threads share.
 #ifndef XLA_FFI_OPS_SORTING_ROW_KERNEL_H_
 #define XLA_FFI_OPS_SORTING_ROW_KERNEL_H_
 
@@ -11,9 +11,10 @@
 
 namespace xla_ffi_ops {
 
-// A long row. Its elements are split into buckets, by keys, and these are
-// sorted. The parts of a step may run in any threads at once; a step begins
-// when the one before it is done. The results do not depend on `chunks`.
+// A long row, in chunks. Its elements are split by their keys into buckets, and
+// each bucket is sorted. Threads share the chunks or buckets of a step; a step
+// begins when the one before it is done. The result does not depend on the
+// number of chunks.
 class LongRow {
  public:
   virtual ~LongRow() = default;
@@ -25,12 +26,12 @@ class LongRow {
   virtual void Scatter(int64_t chunk) = 0;
   virtual int64_t buckets() const = 0;  // after AfterCount
   virtual void Finish(int64_t bucket) = 0;
-  // For what has to be overwritten then.
+  // Elements that are equal but differ in their bits may be written then.
   virtual void AfterFinish() {}
   virtual void Repair(int64_t /*chunk*/) {}
 };
 
-// Does all steps of a row that is one chunk, or few.
+// Runs all steps of a row in this thread.
 void RunSteps(LongRow* row, int64_t chunks);
 
 // A chunk has fewer elements than 32 bits can count.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of a row as it is sorted.
+// The keys that a row is sorted by.
 #ifndef XLA_FFI_OPS_SORTING_ROW_KEYS_H_
 #define XLA_FFI_OPS_SORTING_ROW_KEYS_H_
 
@@ -13,10 +13,10 @@
 
 namespace xla_ffi_ops::internal {
 
-// What is to be known of a row before it is sorted.
+// What a sort has to know of a row first.
 template <typename U>
 struct Stats {
-  U least = KeyFormat<U>::kMost;  // rank
+  U least = KeyFormat<U>::kMost;  // the least and the greatest rank
   U most = 0;
   bool zeros_differ = false;
   bool has_nan = false;
@@ -30,8 +30,9 @@ struct Stats {
   bool has_special() const { return zeros_differ || has_nan; }
 };
 
-// Elements by their ranks, which ascend as the result does: they are keys, or
-// their complements. As signed integers, of 32 bits at least, they are sorted.
+// The ranks of elements, which ascend in the result: their keys or, for a
+// descending order, the complements of these. They are sorted as signed
+// integers of at least 32 bits.
 template <typename U>
 struct RowKeys {
   using Key = std::conditional_t<sizeof(U) == 8, int64_t, int32_t>;
@@ -53,7 +54,7 @@ struct RowKeys {
   Stats<U> ForAll(const U* x, int64_t n, Set set) const {
     Stats<U> stats;
     AtCpuLevel([&stats, x, set, all = n, own = *this]() XLA_FFI_OPS_INLINED {
-      // Copies that no store can change: else there are no vectors.
+      // Copies that no store can change: otherwise this does not vectorize.
       const RowKeys self = own;
       const int64_t n = all;
       U least = KeyFormat<U>::kMost, most = 0, nans = 0, odd_zeros = 0;
@@ -77,7 +78,7 @@ struct RowKeys {
                   [keys](const RowKeys& self, int64_t i, U rank)
                       XLA_FFI_OPS_INLINED { keys[i] = self.Encode(rank); });
   }
-  // The elements of keys; y may be the same memory.
+  // Writes the elements that keys stand for to y, which may be `keys`.
   void Read(const Key* keys, int64_t n, U* y) const {
     if (flip == 0 && format.magnitude == 0 && format.sign == kSign) {
       if (static_cast<const void*>(keys) == y) return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // x86-simd-sort, for the level that this is compiled for.
 //
-// What it has of std, it has of a namespace of the level: a function that two
-// levels had in common might be linked from the higher one, and not run on the
-// lower.
+// At each level, it takes what it needs of std from another namespace.
+// Otherwise both levels could instantiate the same function, and the linker
+// might keep the one of the higher level, which does not run on the lower.
 #include <immintrin.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@
 
 namespace xla_ffi_ops::internal {
 
-// For what quicksort has split too often; sort_keys.cc has it, for any level.
+// Used where quicksort recurses too deep; sort_keys.cc has it, for all levels.
 void HeapSort(int32_t* keys, int64_t n);
 void HeapSort(int64_t* keys, int64_t n);
 

@@ -11,7 +11,7 @@ namespace xla_ffi_ops {
 void SortKeys(int32_t* keys, int64_t n);
 void SortKeys(int64_t* keys, int64_t n);
 
-// Puts keys that are less than `pivot` in front, and returns how many.
+// Moves keys that are less than `pivot` to the front, and returns how many.
 int64_t PartitionKeys(int32_t* keys, int64_t n, int32_t pivot);
 int64_t PartitionKeys(int64_t* keys, int64_t n, int64_t pivot);
 

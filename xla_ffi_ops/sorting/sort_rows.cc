@@ -61,7 +61,7 @@ class SharedRows {
   std::atomic<size_t> next_{0};
 };
 
-// Columns in the cache lines that some of them are in, as rows.
+// Sorts columns: copies those that share cache lines to rows, and back.
 HandlerResult SortColumns(const CpuContext& device,
                           std::shared_ptr<const RowKernel> kernel,
                           const char* x, char* y, int64_t rows,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zeros and NaNs, which are equal to each other and not the same. They are
-// sorted as others are, and then written in their own order.
+// Zeros, which are equal to each other but may differ in their bits, and NaNs,
+// for which the same holds. They are sorted like all elements; then their bits
+// are written in the order in which they were.
 #ifndef XLA_FFI_OPS_SORTING_SPECIAL_H_
 #define XLA_FFI_OPS_SORTING_SPECIAL_H_
 
@@ -21,7 +22,7 @@ struct Special {
 
 template <typename U>
 Special CountSpecial(const KeyFormat<U>& format, const U* x, int64_t n) {
-  // As wide as most keys, so that vectors are: a chunk is not longer.
+  // As wide as most keys, which vectorizes. A chunk is not too long for it.
   uint32_t zeros = 0, nans = 0;
   AtCpuLevel([&, f = format]() XLA_FFI_OPS_INLINED {
     uint32_t some_zeros = 0, some_nans = 0;
@@ -35,15 +36,15 @@ Special CountSpecial(const KeyFormat<U>& format, const U* x, int64_t n) {
   return {zeros, nans};
 }
 
-// Where the first zero and the first NaN of a row are to be, and how far from
-// there the next one is.
+// Where the first zero and the first NaN of a row go, and the step to the next
+// one.
 template <typename U>
 struct SpecialPlaces {
   U* zeros;
   U* nans;
   int64_t step;
 
-  // y is sorted.
+  // y must be sorted.
   SpecialPlaces(const RowKeys<U>& keys, U* y, int64_t n)
       : step(keys.flip == 0 ? 1 : -1) {
     const auto first = [&](U bits) {
@@ -60,12 +61,13 @@ struct SpecialPlaces {
     nans += step * special.nans;
   }
 
-  // Writes those of a part of the row, and skips them.
+  // Writes the zeros and NaNs of a part of the row, and goes on behind them.
   void Write(const KeyFormat<U>& format, bool zeros_differ, const U* x,
              int64_t n) {
     AtCpuLevel([=, f = format, self = this]() XLA_FFI_OPS_INLINED {
       constexpr int64_t kBlock = 512;
-      // Without a branch, each element is stored, and then overwritten.
+      // Has no branch: all elements are stored; the next one overwrites those
+      // that are not wanted.
       U found[kBlock];
       for (int64_t begin = 0; begin < n; begin += kBlock) {
         const int64_t end = n - begin < kBlock ? n : begin + kBlock;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all long rows have in common whose values are sorted.
+// A long row whose values are sorted: its zeros and NaNs.
 #ifndef XLA_FFI_OPS_SORTING_SPECIAL_ROW_H_
 #define XLA_FFI_OPS_SORTING_SPECIAL_ROW_H_
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that have no handler of their own: they are made of ops."""
+"""Functions without a handler of their own: they are made of ops and of jax."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which bin a number is in, where the bins are about as wide as each other."""
+"""The bins that numbers are in, where all bins are about equally wide."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.formulations import _inexact
 
-# As measured: see //benchmarks, --lines=histogram. With more bins, their
-# numbers are not exact in float32.
+# Where it is faster: see //benchmarks, --lines=histogram. With more bins,
+# float32 has too few bits for positions.
 _LEAST_SIZE = 2**15
 _MOST_BINS = 2**20
 
@@ -21,7 +21,7 @@ def is_served(bins: Any, *arrays: Any) -> bool:
   """Returns whether `places` is for these arrays and this number of bins."""
   if not isinstance(bins, int | np.integer) or not 0 < bins <= _MOST_BINS:
     return False
-  # Edges of 16 bits are rarely even.
+  # Edges of 16 bits are rarely at equal distances.
   return all(
       isinstance(x, jax.Array | np.ndarray)
       and x.dtype in kit.ORDERED
@@ -34,10 +34,10 @@ def is_served(bins: Any, *arrays: Any) -> bool:
 
 @jax.jit
 def places(edges: jax.Array, x: jax.Array) -> jax.Array:
-  """Returns how many edges of bins are not above a number, for each number.
+  """Returns jax.numpy.searchsorted(edges, x, side="right").
 
-  It is jax.numpy.searchsorted(edges, x, side="right"). Where the edges are
-  about as far from each other, a place is known but for one.
+  On a CPU, if the edges are at about equal distances, it computes which edge is
+  near each number, and compares the number with that edge.
   """
   return lax.platform_dependent(edges, x, cpu=_by_arithmetic, default=_search)
 
@@ -59,7 +59,7 @@ def _by_arithmetic(edges, x):
     edge = edges.at[near].get(mode="promise_in_bounds")
     return near + ~(x < edge)
 
-  # Rounding keeps the order. So if the edges are near their positions, a number
-  # between two of them is near one of the two.
+  # Rounding keeps the order. So if each edge is near its position, a number
+  # between two edges is near one of them.
   even = jnp.abs(position(edges) - jnp.arange(bins + 1)) < 0.25
   return lax.cond(jnp.all(even), nearest, _search, edges, x)

@@ -18,7 +18,7 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import namesake
 
-# As measured on a CPU with AVX-512: see //benchmarks, --lines=argmax.
+# Where it is faster, on a CPU with AVX-512: see //benchmarks, --lines=argmax.
 _LEAST_SIZE = 2**12
 _BLOCK, _SHORT_BLOCK = 256, 64
 _PARTS = 16
@@ -36,10 +36,10 @@ def index(
   """Returns what jax.numpy.argmax or argmin returns.
 
   Args:
-    plain: jax.numpy.argmax, for what is left to it.
-    pick: the same of two arrays: jax.numpy.maximum.
-    reduce: the same along an axis: jax.numpy.max.
-    a: as all that follow, from the user.
+    plain: jax.numpy.argmax, or argmin; it gets the calls that are left to it.
+    pick: the maximum of two arrays: jax.numpy.maximum.
+    reduce: the maximum along an axis: jax.numpy.max.
+    a: from the user, as the arguments after it.
     axis: see above.
     out: see above.
     keepdims: see above.
@@ -85,21 +85,22 @@ def _first(x, pick, plain_reduce):
     best = plain_reduce(x, axis=axis, keepdims=keepdims)
     if not jnp.issubdtype(x.dtype, jnp.floating):
       return best
-    # On a CPU, jax.numpy.max of float32 leaves out NaN.
+    # On a CPU, jax.numpy.max of float32 ignores NaNs.
     has_nan = jnp.any(x != x, axis=axis, keepdims=keepdims)
     return jnp.where(has_nan, jnp.nan, best)
 
   outer, n, inner = x.shape
   size = _BLOCK if inner == 1 and n >= _BLOCK else _SHORT_BLOCK
   blocks = x[:, : n // size * size].reshape(outer, n // size, size, inner)
-  # Of two arrays, the maximum vectorizes, whatever the dtype.
+  # The maximum of two arrays vectorizes for all dtypes.
   blocks = functools.reduce(pick, jnp.split(blocks, _PARTS, axis=2))
   best = reduce(blocks, axis=2)
   if n % size:
     rest = reduce(x[:, n // size * size :], axis=1, keepdims=True)
     best = jnp.concatenate([best, rest], axis=1)
   value = reduce(best, axis=1, keepdims=True)
-  # The last block may begin earlier. What it then has of others is not best.
+  # The last block may begin earlier: elements that it shares with the block
+  # before are not the best ones.
   start = jnp.minimum(_place(best, value) * size, n - size)
   if inner == 1:
     slice_ = lambda row, i: lax.dynamic_slice_in_dim(row, i[0], size)

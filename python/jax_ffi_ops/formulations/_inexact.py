@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dtype in which jax.numpy computes what has fractions."""
+"""The floating-point dtype in which jax.numpy computes."""
 
 from typing import Any
 
@@ -9,6 +9,6 @@ import numpy as np
 
 
 def dtype(*arrays: Any) -> np.dtype:
-  """Returns the floating-point dtype that arrays are converted to."""
+  """Returns the floating-point dtype that jax.numpy converts arrays to."""
   one = jax.ShapeDtypeStruct((), jnp.result_type(*arrays))
   return jax.eval_shape(jnp.true_divide, one, one).dtype

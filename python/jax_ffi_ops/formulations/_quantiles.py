@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantiles: elements of a sorted array, and what is between two of them."""
+"""Quantiles: elements of a sorted array, or numbers between two of them."""
 
 from collections.abc import Callable
 import functools
@@ -31,18 +31,18 @@ def compute(
     ignores_nan: bool = False,
     in_percent: bool = False,
 ) -> jax.Array:
-  """Returns what a function of jax.numpy returns.
+  """Computes what a function of jax.numpy does.
 
   Args:
     plain: calls that function.
-    a: as the next ones, from the user.
+    a: from the user, as the arguments up to `keepdims`.
     q: see above.
     axis: see above.
     method: see above.
     keepdims: see above.
-    is_plain: whether there were arguments that only that function knows.
-    ignores_nan: whether NaN is no element, instead of making the result NaN.
-    in_percent: whether the largest q is 100.
+    is_plain: whether there are arguments that only that function takes.
+    ignores_nan: whether NaNs are left out. Otherwise, one makes the result NaN.
+    in_percent: whether q goes up to 100, and not to 1.
   """
   axes = _axes(a, axis)
   if (
@@ -61,7 +61,7 @@ def compute(
 
 
 def _axes(a, axis):
-  """Returns the axes of an array; none if they or it are for jax.numpy."""
+  """Returns the axes of an array, or none if the call is left to jax.numpy."""
   if not isinstance(a, _ARRAYS) or a.dtype not in kit.ORDERED:
     return ()
   if not all(isinstance(n, int) for n in a.shape):
@@ -113,12 +113,13 @@ def _quantiles(x, q, axes, method, ignores_nan, in_percent):
 
 
 def _on_one_axis(x, axes):
-  """Returns an array with one axis for several, and that axis."""
+  """Returns an array in which one axis replaces several, and that axis."""
   if len(axes) == 1:
     return x, axes[0]
   if len(axes) == x.ndim:
     return x.ravel(), 0
-  # Zeros of both signs are equal: this is the order that jax.numpy has.
+  # This order is that of jax.numpy: sorting keeps it among equal elements, such
+  # as zeros of both signs.
   kept = [i for i in range(x.ndim) if i not in axes]
   order = list(range(x.ndim))
   for i, axis in enumerate(kept):

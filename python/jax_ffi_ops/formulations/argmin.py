@@ -15,15 +15,15 @@ def argmin(
 ) -> jax.Array:
   """Returns the index of the minimum: jax.numpy.argmin, faster on a CPU.
 
-  The first of several, or the first NaN. It looks for the minimum of each block
-  first, and then in one block. Small arrays and complex ones are left to
-  jax.numpy.
+  Of several minima, it is the first; if there are NaNs, the first NaN. It finds
+  the minimum of each block, and then its place in one block. Small arrays and
+  complex ones are left to jax.numpy.
 
   Args:
     a: an array.
     axis: the axis to look along. If it is None, the array is flattened.
     out: not supported by jax.
-    keepdims: whether the axis stays, with one element.
+    keepdims: whether to keep the axis, with size 1.
 
   Returns:
     An array of indices.

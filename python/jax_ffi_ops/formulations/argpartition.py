@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Indices of what is smaller and of what is larger than an element."""
+"""The indices that partition an array."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ from jax_ffi_ops.ops.argsort import argsort
 def argpartition(a: Any, kth: int, axis: int = -1) -> jax.Array:
   """Returns indices that partition: jax.numpy.argpartition, faster on a CPU.
 
-  The elements that they stand for are partitioned as jax_ffi_ops.partition does
-  it. The indices before `kth`, and those after it, may have another order than
-  those of jax.numpy.
+  The array that they select is partitioned as in jax_ffi_ops.partition. Within
+  the indices before `kth`, and within those after it, the order may differ from
+  that of jax.numpy.
 
   Args:
     a: an array.

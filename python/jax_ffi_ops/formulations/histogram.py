@@ -19,16 +19,20 @@ def histogram(
 ) -> tuple[jax.Array, jax.Array]:
   """Returns a histogram: jax.numpy.histogram, faster on a CPU.
 
-  Where bins are a number, the bin of an element is computed and then compared
-  with the edges, in place of a search. Edges that are given, small arrays and
+  If `bins` is a number, it computes the bin of each element and compares the
+  element with an edge, instead of searching. Given edges, small arrays and
   complex ones are left to jax.numpy.
+
+  For the same edges, the counts have the bits of those of jax.numpy. Under jit,
+  XLA may round the edges differently in different programs. An element within
+  such a rounding of an edge may then be counted in the bin next to it.
 
   Args:
     a: an array.
     bins: the number of bins, or their edges.
     range: the first and the last edge, by default the extremes of `a`.
-    weights: of the elements of `a`, with its shape.
-    density: whether to divide by the sum and by the widths of the bins.
+    weights: an array of the shape of `a`; by default all are 1.
+    density: whether to divide the counts by their sum and the widths of bins.
 
   Returns:
     The sums of weights, or counts, in the dtype of `a`, and the edges.

@@ -21,17 +21,17 @@ def histogram2d(
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
   """Returns a histogram of points: jax.numpy.histogram2d, faster on a CPU.
 
-  As in jax_ffi_ops.histogram, bins are computed and then compared with their
-  edges. Edges that are given and small arrays are left to jax.numpy.
+  It computes bins as jax_ffi_ops.histogram does; what that says of edges under
+  jit holds here, too. Given edges and small arrays are left to jax.numpy.
 
   Args:
     x: a vector.
     y: a vector of the same length.
-    bins: a number of bins, or a pair of numbers, or edges.
-    range: a pair of None or of the first and the last edge: by default the
-      extremes of `x` and of `y`.
-    weights: of the points.
-    density: whether to divide by the sum and by the areas of the bins.
+    bins: the number of bins, or the edges; or a pair of these.
+    range: for `x` and for `y` a pair, the first and the last edge, or None for
+      the extremes; by default None for both.
+    weights: a vector of the same length; by default all are 1.
+    density: whether to divide the counts by their sum and the areas of bins.
 
   Returns:
     The counts, or sums of weights; the edges of `x`; and those of `y`.

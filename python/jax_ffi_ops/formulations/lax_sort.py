@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sorts arrays by one or more of them."""
+"""Sorts arrays together, by one or more of them."""
 
 from collections.abc import Sequence
 import functools
@@ -25,15 +25,15 @@ def lax_sort(
 ) -> Any:
   """Sorts arrays by the first of them: jax.lax.sort, faster on a CPU.
 
-  The order is that of jax_ffi_ops.sort. What is equal keeps its order, with
-  is_stable=False too.
+  The order is that of jax_ffi_ops.sort. Equal elements keep their order, also
+  with is_stable=False.
 
   Args:
     operand: an array, or a sequence of arrays of one shape.
     dimension: the axis to sort along.
     is_stable: see above.
-    num_keys: how many of the arrays are compared. Each decides where those
-      before it are equal.
+    num_keys: how many of the arrays are compared. Each decides between elements
+      that are equal in the arrays before it.
 
   Returns:
     The sorted array, or a tuple of all arrays in the same order.
@@ -51,7 +51,7 @@ def lax_sort(
 def sorted_by(
     operands: Sequence[Any], dimension: Any, num_keys: Any
 ) -> tuple[jax.Array, ...] | None:
-  """Returns what lax_sort does, or None if it is left to jax."""
+  """Returns the tuple of sorted arrays, or None if that is left to jax."""
   if not isinstance(num_keys, numbers.Integral) or dimension is None:
     return None
   if not 1 <= num_keys <= len(operands):
@@ -82,7 +82,7 @@ def _is_array(x):
 
 @functools.partial(jax.jit, static_argnums=(1, 2))
 def _sorted(arrays, axis, num_keys):
-  # By the last key first: each sort keeps the order where its keys are equal.
+  # By the last key first: a sort keeps the order of elements with equal keys.
   order = argsort(arrays[num_keys - 1], axis, dtype=np.int32)
   for key in arrays[: num_keys - 1][::-1]:
     order = _taken(order, argsort(_taken(key, order, axis), axis), axis)
@@ -96,7 +96,7 @@ def _taken(x, order, axis):
 
 @jax.custom_jvp
 def _without_payload(x):
-  """Returns what XLA makes of bfloat16 here: NaNs keep their sign alone."""
+  """Returns bfloat16 as XLA sorts it here: NaNs keep only their sign."""
   bits = jax.lax.bitcast_convert_type(x, np.uint16)
   bits = jnp.where(jnp.isnan(x), bits & 0x8000 | 0x7FC0, bits)
   return jax.lax.bitcast_convert_type(bits, x.dtype)

@@ -19,19 +19,19 @@ def median(
 ) -> jax.Array:
   """Returns the median: jax.numpy.median, faster on a CPU.
 
-  It sorts with jax_ffi_ops.sort.
+  It sorts with jax_ffi_ops.sort. From jax 0.12 on, jax.numpy does not keep the
+  order of equal elements; so a zero of its result may have the other sign.
 
   Args:
     a: an array of real numbers.
     axis: the axis or axes to look along; by default all.
     out: not supported by jax.
     overwrite_input: not supported by jax.
-    keepdims: whether the axes stay, with one element.
-    **options: others that jax.numpy.median has. With any of them, it is
-      called.
+    keepdims: whether to keep the axes, with size 1.
+    **options: other arguments of jax.numpy.median, which gets such calls.
 
   Returns:
-    An array with the dtype of `a`, or of floating-point numbers.
+    An array with the dtype of `a`, or a floating-point one if that is not.
 
   Raises:
     TypeError, ValueError: as jax.numpy.median does.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is smaller before, and what is larger after an element."""
+"""Partitions an array around an element."""
 
 import numbers
 from typing import Any
@@ -15,10 +15,10 @@ from jax_ffi_ops.ops.sort import sort
 def partition(a: Any, kth: int, axis: int = -1) -> jax.Array:
   """Partitions an array: jax.numpy.partition, faster on a CPU.
 
-  Like jax.numpy's, the result has the element there that a sorted array has at
-  `kth`. What is before it is not larger, and what is after it not smaller; its
-  order may differ from jax.numpy's. NaNs are the largest, as they are in NumPy;
-  in jax.numpy those whose sign bit is set are the smallest.
+  The result has the same element at `kth` as the sorted array. No element
+  before it is larger, and none after it is smaller. On each side, the order may
+  differ from that of jax.numpy. NaNs are the largest elements, as in NumPy;
+  jax.numpy takes those whose sign bit is set for the smallest.
 
   Args:
     a: an array.
@@ -37,7 +37,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> jax.Array:
 
 
 def is_taken(a: Any, kth: Any, axis: Any) -> bool:
-  """Returns whether an array is sorted, and not left to jax."""
+  """Returns whether a call is done by sorting, and not left to jax."""
   if axis is None or not isinstance(kth, numbers.Integral):
     return False
   taken = kit.along_axis(kit.ops_of(sort)[0], a, axis)

@@ -21,8 +21,9 @@ def percentile(
 ) -> jax.Array:
   """Returns percentiles: jax.numpy.percentile, faster on a CPU.
 
-  It sorts with jax_ffi_ops.sort. The method "inverted_cdf" is that of
-  jax.numpy.
+  It sorts with jax_ffi_ops.sort. The method "inverted_cdf" is left to
+  jax.numpy. From jax 0.12 on, jax.numpy does not keep the order of equal
+  elements; so a zero of its result may have the other sign.
 
   Args:
     a: an array of real numbers.
@@ -30,14 +31,13 @@ def percentile(
     axis: the axis or axes to look along; by default all.
     out: not supported by jax.
     overwrite_input: not supported by jax.
-    method: what stands for a number between two elements.
-    keepdims: whether the axes stay, with one element.
-    **options: others that jax.numpy.percentile has. With any of them, it is
-      called.
+    method: how to choose a number between two elements.
+    keepdims: whether to keep the axes, with size 1.
+    **options: other arguments of jax.numpy.percentile, which gets such calls.
 
   Returns:
-    An array with the dtype of `a`, or of floating-point numbers. If `q` is a
-    vector, that is the first axis.
+    An array with the dtype of `a`, or a floating-point one if that is not.
+    If `q` is a vector, it gives the first axis.
 
   Raises:
     TypeError, ValueError: as jax.numpy.percentile does.

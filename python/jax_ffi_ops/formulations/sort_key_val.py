@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sorts an array, and another one with it."""
+"""Sorts an array, and another one in the same order."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ def sort_key_val(
 ) -> tuple[jax.Array, jax.Array]:
   """Sorts keys, and values with them: jax.lax.sort_key_val, faster on a CPU.
 
-  The order is that of jax_ffi_ops.sort. What is equal keeps its order, with
-  is_stable=False too.
+  The order is that of jax_ffi_ops.sort. Equal elements keep their order, also
+  with is_stable=False.
 
   Args:
     keys: an array.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The different elements of an array."""
+"""The distinct elements of an array."""
 
 import functools
 import numbers
@@ -28,24 +28,25 @@ def unique(
     fill_value: Any = None,
     sorted: bool = True,  # pylint: disable=redefined-builtin
 ) -> Any:
-  """Finds the different elements: jax.numpy.unique, faster on a CPU.
+  """Finds the distinct elements: jax.numpy.unique, faster on a CPU.
 
   Args:
     ar: an array.
-    return_index: whether to return where each is found first.
-    return_inverse: whether to return which one each element of `ar` is.
-    return_counts: whether to return how often each is found.
-    axis: along which parts of `ar` are compared; by default all its elements.
+    return_index: whether to return the index in `ar` where each comes first.
+    return_inverse: whether to return, for each element of `ar`, where its value
+      is in the result.
+    return_counts: whether to return how often each occurs.
+    axis: the axis whose slices are compared. By default, elements are.
     equal_nan: whether NaNs are equal.
     size: how many to return. It has to be given under jit and the other
       transformations. By default, they are counted first, and each new count
-      is compiled.
-    fill_value: what follows the last one if there are fewer than `size`; by
-      default the first one.
-    sorted: has no effect, as in jax: they always are.
+      compiles a program.
+    fill_value: fills the result if there are fewer than `size`; by default the
+      first of them.
+    sorted: has no effect, as in jax: the result is always sorted.
 
   Returns:
-    An array, or a tuple of it and what else is asked for, in this order.
+    The array, or a tuple of it and of what else was asked for, in this order.
 
   Raises:
     TypeError, ValueError: as jax.numpy.unique does.
@@ -72,7 +73,6 @@ def unique(
   if any(jax.typeof(x).sharding.spec) or not _is_scalar(fill_value):
     return plain()
   needs_order = bool(return_index or return_inverse)
-  needs_order = bool(return_index or return_inverse)
   rows, order, first = _ordered(x, along, needs_order, bool(equal_nan))
   if size is None:
     fill_value = None
@@ -98,11 +98,11 @@ def _is_scalar(fill):
 
 @functools.partial(jax.jit, static_argnums=(1, 2, 3))
 def _ordered(x, axis, needs_order, equal_nan):
-  """Returns rows in order, where each was, and which differ from those before."""
+  """Returns sorted rows, their indices, and which differ from those before."""
   x = jnp.moveaxis(x, axis, 0)
   keys = jax.lax.stop_gradient(x).reshape(len(x), -1).T
   if needs_order or len(keys) > 1 or x.dtype == jnp.bfloat16:
-    # By the last key first. (sort would lose what else NaNs of bfloat16 have.)
+    # By the last key first. (sort would lose the payload of NaNs of bfloat16.)
     order, _ = jax.lax.scan(
         lambda order, key: (order[argsort(key[order])], None),
         argsort(keys[-1]),
@@ -121,7 +121,7 @@ def _ordered(x, axis, needs_order, equal_nan):
 
 @functools.partial(jax.jit, static_argnums=3)
 def _compacted(rows, first, fill, size):
-  """Returns the first ones of their kind, where they are, and all their counts."""
+  """Returns the first row of each kind, its place, and how many there are."""
   (starts,) = nonzero(first, size=size + 1, fill_value=len(rows))
   known = starts[:-1] < len(rows)
   at = jnp.where(known, starts[:-1], 0)
@@ -136,7 +136,7 @@ def _compacted(rows, first, fill, size):
 def _inverse(order, first):
   """Returns for each element how many first ones are before its own."""
   rank = _running_count(first).astype(order.dtype) - 1
-  # With no check of the indices: half the time.
+  # Without a check of the indices, it takes half the time.
   return (
       jnp.zeros_like(order)
       .at[order]

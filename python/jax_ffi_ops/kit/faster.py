@@ -16,8 +16,8 @@ class Least(NamedTuple):
   Attributes:
     size: its elements.
     cols: the elements of a row.
-    sizes: its elements, where they are others: by the CPU's level, which is 3
-      or 4, with AVX-512, and the dtype: `{(3, "float16"): 2**20}`.
+    sizes: other values of `size` for a level of the CPU (4 has AVX-512, 3 has
+      not) and a dtype, such as `{(3, "float16"): 2**20}`.
   """
 
   size: int
@@ -25,8 +25,8 @@ class Least(NamedTuple):
   sizes: Mapping[tuple[int, str], int] = {}
 
 
-# Measured on one thread, in a loop in a program, on a Zen 5 with AVX-512 and
-# held to AVX2; float16 with AVX2 on a Zen 3, too.
+# Measured on one thread, in a loop in a program, on a Zen 5 at levels 4 and 3;
+# float16 at level 3 also on a Zen 3.
 _FORWARD = Least(2**18, cols=512, sizes={
     (3, "bfloat16"): 2**16, (3, "float16"): 2**20,
     (4, "bfloat16"): 2**16, (4, "float16"): 2**16,

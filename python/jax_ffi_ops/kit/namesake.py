@@ -33,7 +33,7 @@ def along_axis(op: Op, a: Any, axis: Any) -> tuple[jax.Array, int] | None:
 def array_and_axis(
     a: Any, axis: Any, allowed: Collection[np.dtype]
 ) -> tuple[jax.Array, int] | None:
-  """Does what along_axis does, for the dtypes that are allowed."""
+  """Does what along_axis does, for dtypes that are given."""
   if not isinstance(a, _ARRAYS) or not dtypes.is_allowed(a.dtype, allowed):
     return None
   x = jnp.asarray(a)
@@ -52,7 +52,7 @@ def scan(
     axis: Any,
     reverse: Any,
 ) -> jax.Array:
-  """Calls an op that scans along an axis, or else its namesake in jax.lax."""
+  """Calls an op that scans along an axis, or its namesake in jax.lax."""
   taken = None if axis is None else along_axis(op, operand, axis)
   if taken is None:
     return namesake(operand, axis, reverse)

@@ -10,7 +10,7 @@ import numpy as np
 from jax_ffi_ops import kit
 
 
-def first_places(x, y, reverse):
+def _first_places(x, y, reverse):
   """Returns where each of the running extrema `y` of `x` came first."""
   n = x.shape[0]
   if n == 0:
@@ -18,15 +18,15 @@ def first_places(x, y, reverse):
   start = x[-1:] if reverse else x[:1]
   before = jnp.concatenate([y[1:], start] if reverse else [start, y[:-1]])
   place = jnp.arange(n, dtype=np.int32)
-  # An element is new if it is not what was there before; NaN is new once.
+  # An element is new if it differs from the extremum before it; NaN, once.
   is_new = (x == y) & (x != before) | jnp.isnan(x) & ~jnp.isnan(before)
   if reverse:
     return n - 1 - _cummax(jnp.where(is_new, n - 1 - place, 0), reverse=True)
   return _cummax(jnp.where(is_new, place, 0), reverse=False)
 
 
-def _jvp(x, y, x_dot, *, reverse):
-  places = first_places(x, y, reverse)
+def extremum_jvp(x, y, x_dot, *, reverse):
+  places = _first_places(x, y, reverse)
   return x_dot.at[places].get(mode="promise_in_bounds")
 
 
@@ -40,7 +40,7 @@ _cummax = kit.op(
     attributes={"reverse": np.bool_},
     reference=lambda x, *, reverse: jax.lax.cummax(x, reverse=reverse),
     dtypes=kit.NUMBERS,
-    jvp=_jvp,
+    jvp=extremum_jvp,
     # To see it: //benchmarks:benchmark --at-any-speed --lines=cummax/1x64/*/*/program
     is_faster=lambda x, **_: x.size >= 64,
 )
@@ -52,20 +52,21 @@ def cummax(
 ) -> jax.Array:
   """Finds running maxima along an axis: jax.lax.cummax, faster on a CPU.
 
-  From the first NaN on, all are NaN. The derivative of a maximum that several
-  elements share is that of the first of them. (That of jax.lax.cummax is spread
-  over them, by weights that depend on how it is computed.)
+  From the first NaN on, all results are NaN. If several elements are equal to a
+  maximum, only the first of them gets its derivative. (jax.lax.cummax splits
+  it among them, with weights that depend on how it computes.)
 
   Args:
     operand: an array. Handlers take integers, and floating-point numbers of 16
       to 64 bits, on the CPU. All else is left to jax.lax.
-    axis: the axis to go along. Negative ones count from the last.
+    axis: the axis to go along. Other than in jax.lax, it may be negative: then
+      it counts from the last.
     reverse: whether to go from the last element to the first.
 
   Returns:
     An array of the shape and dtype of `operand`.
 
   Raises:
-    TypeError, ValueError: as jax.lax.cummax does.
+    TypeError, ValueError: as jax.lax.cummax does, but not for a negative axis.
   """
   return kit.scan(_cummax, jax.lax.cummax, operand, axis, reverse)

@@ -38,20 +38,22 @@ def cumprod(
 ) -> jax.Array:
   """Multiplies elements along an axis: jax.lax.cumprod, faster on a CPU.
 
-  Products of float32 are kept in float64, and those of float16 and bfloat16,
-  too. Each result is rounded once. Those of integers wrap. One long row is not
-  split over threads.
+  Handlers keep products of float32, float16 and bfloat16 in float64, and round
+  each result once. So these results are more exact than those of jax.lax; the
+  last bits of float64 may differ, too. Products of integers wrap. Threads do not
+  share a row.
 
   Args:
     operand: an array. Handlers take integers, and floating-point numbers of 16
       to 64 bits, on the CPU. All else is left to jax.lax.
-    axis: the axis to go along. Negative ones count from the last.
+    axis: the axis to go along. Other than in jax.lax, it may be negative: then
+      it counts from the last.
     reverse: whether to go from the last element to the first.
 
   Returns:
     An array of the shape and dtype of `operand`.
 
   Raises:
-    TypeError, ValueError: as jax.lax.cumprod does.
+    TypeError, ValueError: as jax.lax.cumprod does, but not for a negative axis.
   """
   return kit.scan(_cumprod, jax.lax.cumprod, operand, axis, reverse)

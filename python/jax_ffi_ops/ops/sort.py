@@ -55,9 +55,9 @@ def sort(
 ) -> jax.Array:
   """Sorts an array, as jax.numpy.sort does.
 
-  NaNs are last, and so are they in jax.numpy. Zeros are equal; so are, as always
-  on a CPU, subnormal numbers of all dtypes but float16. What is equal keeps its
-  order, with stable=False too. `descending` reverses all of it.
+  NaNs are last. Zeros are equal. So are, as always on a CPU, subnormal numbers
+  of all dtypes but float16. Equal elements keep their order, also with
+  stable=False. `descending` reverses the result.
 
   Handlers take integers, bool, and floating-point numbers of 16 to 64 bits, on
   the CPU. All else is left to jax.numpy.

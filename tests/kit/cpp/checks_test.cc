@@ -27,6 +27,12 @@ std::string Check(std::vector<int64_t> dims) {
   return checks.error().message();
 }
 
+std::string CheckIndices(Dim n) {
+  Checks checks;
+  checks.IndicesFit("x", n);
+  return checks.error().message();
+}
+
 constexpr int64_t kMany = int64_t{1} << 40;
 
 }  // namespace
@@ -39,4 +45,7 @@ int main() {
   CHECK(Check({0, kMany, kMany, 4}).empty());
   CHECK(Check({kMany, kMany, 4}).rfind("x must have leading dimensions", 0) ==
         0);
+  CHECK(CheckIndices(int64_t{1} << 31).empty());
+  CHECK(CheckIndices((int64_t{1} << 31) + 1) ==
+        "x must have indices that fit into int32, got 2147483649");
 }

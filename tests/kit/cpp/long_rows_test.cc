@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several threads that work on the same rows give the bits that one gives.
+// Rows that threads share have the same bits as those of one thread.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -14,8 +14,9 @@
 namespace xla_ffi_ops {
 namespace {
 
-// What a formula may have: a pass for a Max, one for two sums, that needs the
-// first; residuals that are loaded, and saved; two outputs; two sums over rows.
+// All that a formula may have: a pass for a Max, and one for two sums that
+// needs the first; residuals that it loads and saves; two outputs; two sums
+// over rows.
 template <typename Acc>
 struct AnyFormula {
   static constexpr int kInputs = 2, kOutputs = 2, kSums = 2, kPasses = 2;
@@ -77,13 +78,13 @@ bool Same(const std::vector<T>& a, const std::vector<T>& b) {
   return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-// What a call gives. `given` has a bit for each weight and its sums.
+// The results of a call. `given` has a bit for each weight and its sums.
 template <template <typename> class Formula, typename T>
 struct Results {
   using Acc = Accumulator<T>;
   using F = Formula<Acc>;
 
-  // By `threads`, or by none: as one thread runs rows that are not long.
+  // With `threads` that share rows; with 0, one thread runs them as short ones.
   Results(int64_t groups, int64_t rows, int64_t cols, int given, int threads)
       : y(groups * rows * cols + 1), z(y), saved(groups * rows) {
     const int64_t all = groups * rows;

@@ -15,7 +15,7 @@ HandlerResult Handler(CpuContext device, bool descending, bool stable,
   const Order order = !descending ? Order::kAscending
                       : stable    ? Order::kDescending
                                   : Order::kReversed;
-  return SortAlongAxis(device, trailing_rank, x, *y, ffi::S32,
+  return SortAlongAxis(device, trailing_rank, x, *y, /*gives_indices=*/true,
                        /*one_nan=*/false,
                        [=](const AnyFormat& format, int64_t n) {
                          return ArgsortKernel(format, n, order);

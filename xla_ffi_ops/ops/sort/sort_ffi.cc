@@ -12,8 +12,8 @@ using Buffer = ffi::AnyBuffer;
 
 HandlerResult Handler(CpuContext device, bool descending, bool one_nan,
                       int64_t trailing_rank, Buffer x, ffi::Result<Buffer> y) {
-  return SortAlongAxis(device, trailing_rank, x, *y, x.element_type(), one_nan,
-                       [=](const AnyFormat& format, int64_t n) {
+  return SortAlongAxis(device, trailing_rank, x, *y, /*gives_indices=*/false,
+                       one_nan, [=](const AnyFormat& format, int64_t n) {
                          return SortKernel(format, n, descending);
                        });
 }

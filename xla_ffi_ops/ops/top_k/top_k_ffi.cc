@@ -116,9 +116,7 @@ HandlerResult TopKHandler(CpuContext device, bool equal_nans, int64_t k,
   Dim n = kUnknownDim;
   Checks checks;
   checks.Operand("x", x, OrderedDTypes(), {&n});
-  if (n > int64_t{1} << 31) {
-    checks.Fail("x", "have indices that fit into int32", std::to_string(n));
-  }
+  checks.IndicesFit("x", n);
   if (k < 0) checks.Fail("k", "be at least 0", std::to_string(k));
   const RowMap map = checks.Map("x", x, 1);
   k = std::min(k, n);
