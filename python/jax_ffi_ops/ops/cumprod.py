@@ -40,8 +40,8 @@ def cumprod(
 
   Handlers keep products of float32, float16 and bfloat16 in float64, and round
   each result once. So these results are more exact than those of jax.lax; the
-  last bits of float64 may differ, too. Products of integers wrap. Threads do not
-  share a row.
+  last bits of float64 may differ, too. Products of integers wrap. Threads do
+  not share a row.
 
   Args:
     operand: an array. Handlers take integers, and floating-point numbers of 16
