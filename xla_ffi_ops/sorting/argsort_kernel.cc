@@ -6,6 +6,7 @@
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/sorting/key_buffer.h"
 #include "xla_ffi_ops/sorting/keys.h"
 #include "xla_ffi_ops/sorting/long_argsort.h"
 #include "xla_ffi_ops/sorting/packed.h"
@@ -38,7 +39,7 @@ class ArgsortKernelOf final : public RowKernel {
   void Sort(const void* from, void* to, int64_t rows) const override {
     const U* x = static_cast<const U*>(from);
     int32_t* y = static_cast<int32_t*>(to);
-    const std::unique_ptr<int64_t[]> items(new int64_t[n]);
+    const internal::KeyBuffer<int64_t> items(n);
     for (; rows > 0; --rows, x += n, y += n) {
       const Keyed<U> keys = KeysOf(x);
       const Packing<U> packing(keys.Find(0, n), internal::BitWidth(n - 1));

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/sorting/chunks.h"
+#include "xla_ffi_ops/sorting/key_buffer.h"
 #include "xla_ffi_ops/sorting/packed.h"
 #include "xla_ffi_ops/sorting/parts.h"
 #include "xla_ffi_ops/sorting/row_kernel.h"
@@ -28,7 +28,7 @@ class LongArgsort final : public LongRow {
         ranges_(chunks),
         packing_({}, BitWidth(n - 1)),
         parts_(chunks_),
-        written_(new int64_t[2 * n]),
+        written_(2 * n),
         sorted_(written_.get() + n) {}
 
   void Scan(int64_t chunk) override {
@@ -83,7 +83,7 @@ class LongArgsort final : public LongRow {
   Packing<U> packing_;
   Parts<int64_t> parts_;
   // One allocation: glibc is more likely to keep it for the next call.
-  const std::unique_ptr<int64_t[]> written_;
+  const KeyBuffer<int64_t> written_;
   int64_t* const sorted_;
 };
 

@@ -4,8 +4,8 @@
 #define XLA_FFI_OPS_SORTING_PARTED_ROW_H_
 
 #include <cstdint>
-#include <memory>
 
+#include "xla_ffi_ops/sorting/key_buffer.h"
 #include "xla_ffi_ops/sorting/parts.h"
 #include "xla_ffi_ops/sorting/row_keys.h"
 #include "xla_ffi_ops/sorting/sort_keys.h"
@@ -21,7 +21,7 @@ class PartedRow final : public SpecialRow<U> {
   PartedRow(const RowKeys<U>& keys, const U* x, U* y, int64_t n, int64_t chunks)
       : SpecialRow<U>(keys, x, y, n, chunks),
         parts_(this->chunks()),
-        written_(new Key[n]) {}
+        written_(n) {}
 
   void Scan(int64_t chunk) override {
     this->stats(chunk) =
@@ -30,7 +30,7 @@ class PartedRow final : public SpecialRow<U> {
 
   void AfterScan() override {
     this->AddStats();
-    parts_.Choose([this](int64_t i) { return written_[i]; });
+    parts_.Choose([this](int64_t i) { return written_.get()[i]; });
   }
 
   void Count(int64_t chunk) override {
@@ -61,7 +61,7 @@ class PartedRow final : public SpecialRow<U> {
   Key* sorted() const { return reinterpret_cast<Key*>(this->y()); }
 
   Parts<Key> parts_;
-  const std::unique_ptr<Key[]> written_;
+  const KeyBuffer<Key> written_;
 };
 
 }  // namespace xla_ffi_ops::internal
