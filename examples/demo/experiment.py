@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import checks
+from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
 import language_model
 import timing
@@ -25,6 +26,8 @@ def plain_rms_norm(x, scale=None, eps=1e-6):
 NORMS = {"rms_norm": rms_norm, "jax.numpy": plain_rms_norm}
 
 
+# In rows as short as the model's, the op would choose XLA's own code.
+@kit.handlers_at_any_speed()
 def run(corpus, config, steps, seed):
   """Runs the experiment and prints all that it finds.
 

@@ -6,6 +6,7 @@ A failure names the draw. This repeats it, and runs others:
   FUZZ_SEED=0 FUZZ_DRAWS=17:18 ./bazelw test //tests/fuzz:transformations_test
 """
 
+import functools
 import math
 import os
 
@@ -56,7 +57,10 @@ def _case(rng, name):
       else value
       for attribute, value in case.attributes.items()
   }
-  return testing.Case(case.function, slots, attributes, case.reference)
+  function = case.function
+  if case.trailing:  # Its default may be another axis.
+    function = functools.partial(function, axis=-1)
+  return testing.Case(function, slots, attributes, case.reference)
 
 
 def _array(rng, shape, dtype):

@@ -24,8 +24,8 @@ def at_any_speed() -> bool:
 def handlers_at_any_speed() -> Iterator[None]:
   """Has the calls that are traced in it ignore `is_faster`.
 
-  So tests see what handlers do with arrays for which references are faster. It
-  is for all threads.
+  So tests and examples see what handlers do with arrays for which references are
+  faster. It is for all threads.
   """
   _contexts.append(None)
   try:
