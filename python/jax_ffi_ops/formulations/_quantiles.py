@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantiles: elements of a sorted array, or numbers between two of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import functools
 import math
 import numbers
@@ -27,7 +27,7 @@ def compute(
     axis: Any,
     method: str,
     keepdims: Any,
-    is_plain: bool = False,
+    others: tuple[Any, Any, Mapping[str, Any]],
     ignores_nan: bool = False,
     in_percent: bool = False,
 ) -> jax.Array:
@@ -40,13 +40,17 @@ def compute(
     axis: see above.
     method: see above.
     keepdims: see above.
-    is_plain: whether there are arguments that only that function takes.
+    others: `out`, `overwrite_input` and further keywords, which only that
+      function takes.
     ignores_nan: whether NaNs are left out. Otherwise, one makes the result NaN.
     in_percent: whether q goes up to 100, and not to 1.
   """
   axes = _axes(a, axis)
+  out, overwrite_input, options = others
   if (
-      is_plain
+      out is not None
+      or overwrite_input
+      or options
       or not axes
       or a.size == 0
       or method not in _METHODS

@@ -43,5 +43,5 @@ def median(
       axis,
       "midpoint",
       keepdims,
-      is_plain=out is not None or bool(overwrite_input) or bool(options),
+      (out, overwrite_input, options),
   )

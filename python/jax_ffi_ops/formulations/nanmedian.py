@@ -44,6 +44,6 @@ def nanmedian(
       axis,
       "midpoint",
       keepdims,
-      is_plain=out is not None or bool(overwrite_input) or bool(options),
+      (out, overwrite_input, options),
       ignores_nan=True,
   )

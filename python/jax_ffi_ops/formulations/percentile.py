@@ -51,6 +51,6 @@ def percentile(
       axis,
       method,
       keepdims,
-      is_plain=out is not None or bool(overwrite_input) or bool(options),
+      (out, overwrite_input, options),
       in_percent=True,
   )

@@ -51,5 +51,5 @@ def quantile(
       axis,
       method,
       keepdims,
-      is_plain=out is not None or bool(overwrite_input) or bool(options),
+      (out, overwrite_input, options),
   )
