@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """For functions that take the place of one of jax.numpy."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 import numbers
 import operator
 from typing import Any
@@ -43,18 +43,3 @@ def array_and_axis(
     return None
   axis = operator.index(axis)
   return (x, axis % x.ndim) if -x.ndim <= axis < x.ndim else None
-
-
-def scan(
-    op: Op,
-    namesake: Callable[..., jax.Array],
-    operand: Any,
-    axis: Any,
-    reverse: Any,
-) -> jax.Array:
-  """Calls an op that scans along an axis, or its namesake in jax.lax."""
-  taken = None if axis is None else along_axis(op, operand, axis)
-  if taken is None:
-    return namesake(operand, axis, reverse)
-  x, axis = taken
-  return op(x, axis=axis, reverse=bool(reverse))

@@ -30,19 +30,13 @@ def extremum_jvp(x, y, x_dot, *, reverse):
   return x_dot.at[places].get(mode="promise_in_bounds")
 
 
-_cummax = kit.op(
+_cummax = kit.scan_op(
     "cummax",
     library=kit.Library(
         pathlib.Path(__file__).with_name("libcummax_ext.so"),
         prefix="xla_ffi_ops_",
     ),
-    signature="(n,*)->(n,*)",
-    attributes={"reverse": np.bool_},
-    reference=lambda x, *, reverse: jax.lax.cummax(x, reverse=reverse),
-    dtypes=kit.NUMBERS,
     jvp=extremum_jvp,
-    # To see it: //benchmarks:benchmark --at-any-speed --lines=cummax/1x64/*/*/program
-    is_faster=lambda x, **_: x.size >= 64,
 )
 
 

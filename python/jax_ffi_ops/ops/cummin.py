@@ -4,24 +4,17 @@
 import pathlib
 
 import jax
-import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.ops.cummax import extremum_jvp
 
-_cummin = kit.op(
+_cummin = kit.scan_op(
     "cummin",
     library=kit.Library(
         pathlib.Path(__file__).with_name("libcummin_ext.so"),
         prefix="xla_ffi_ops_",
     ),
-    signature="(n,*)->(n,*)",
-    attributes={"reverse": np.bool_},
-    reference=lambda x, *, reverse: jax.lax.cummin(x, reverse=reverse),
-    dtypes=kit.NUMBERS,
     jvp=extremum_jvp,
-    # To see it: //benchmarks:benchmark --at-any-speed --lines=cummin/1x64/*/*/program
-    is_faster=lambda x, **_: x.size >= 64,
 )
 
 

@@ -4,31 +4,15 @@
 import pathlib
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
 from jax_ffi_ops import kit
 
-
-def _reference(x, *, reverse):
-  if jnp.issubdtype(x.dtype, jnp.floating):
-    wide = x.astype(kit.accumulator(x.dtype))
-    return jax.lax.cumprod(wide, reverse=reverse).astype(x.dtype)
-  return jax.lax.cumprod(x, reverse=reverse)
-
-
-_cumprod = kit.op(
+_cumprod = kit.scan_op(
     "cumprod",
     library=kit.Library(
         pathlib.Path(__file__).with_name("libcumprod_ext.so"),
         prefix="xla_ffi_ops_",
     ),
-    signature="(n,*)->(n,*)",
-    attributes={"reverse": np.bool_},
-    reference=_reference,
-    dtypes=kit.NUMBERS,
-    # To see it: //benchmarks:benchmark --at-any-speed --lines=cumprod/1x64/*/*/program
-    is_faster=lambda x, **_: x.size >= 64,
 )
 
 

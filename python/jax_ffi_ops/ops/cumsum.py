@@ -4,32 +4,16 @@
 import pathlib
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
 from jax_ffi_ops import kit
 
-
-def _reference(x, *, reverse):
-  if jnp.issubdtype(x.dtype, jnp.floating):
-    wide = x.astype(kit.accumulator(x.dtype))
-    return jax.lax.cumsum(wide, reverse=reverse).astype(x.dtype)
-  return jax.lax.cumsum(x, reverse=reverse)
-
-
-_cumsum = kit.op(
+_cumsum = kit.scan_op(
     "cumsum",
     library=kit.Library(
         pathlib.Path(__file__).with_name("libcumsum_ext.so"),
         prefix="xla_ffi_ops_",
     ),
-    signature="(n,*)->(n,*)",
-    attributes={"reverse": np.bool_},
-    reference=_reference,
-    dtypes=kit.NUMBERS,
     transpose=lambda dy, *, reverse: _cumsum(dy, reverse=not reverse),
-    # To see it: //benchmarks:benchmark --at-any-speed --lines=cumsum/1x64/*/*/program
-    is_faster=lambda x, **_: x.size >= 64,
 )
 
 

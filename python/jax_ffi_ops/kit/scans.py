@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ops that take the place of jax.lax.cumsum and its like."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops.kit import dtypes
+from jax_ffi_ops.kit.function import Op
+from jax_ffi_ops.kit.load.library import Library
+from jax_ffi_ops.kit.namesake import along_axis
+from jax_ffi_ops.kit.op import op as declare
+
+
+def scan_op(name: str, library: Library, **rules: Any) -> Op:
+  """Declares an op that scans along an axis.
+
+  Args:
+    name: of the op, and of the function of jax.lax.
+    library: has its handler.
+    **rules: those for derivatives, as for `kit.op`.
+  """
+  namesake = getattr(jax.lax, name)
+
+  def reference(x, *, reverse):
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+      return namesake(x, reverse=reverse)
+    wide = x.astype(dtypes.accumulator(x.dtype))
+    return namesake(wide, reverse=reverse).astype(x.dtype)
+
+  return declare(
+      name,
+      library=library,
+      signature="(n,*)->(n,*)",
+      attributes={"reverse": np.bool_},
+      reference=reference,
+      dtypes=dtypes.NUMBERS,
+      # To see it: //benchmarks:benchmark --at-any-speed
+      #   --lines=cumsum/1x64/*/*/program
+      is_faster=lambda x, **_: x.size >= 64,
+      **rules,
+  )
+
+
+def scan(
+    op: Op,
+    namesake: Callable[..., jax.Array],
+    operand: Any,
+    axis: Any,
+    reverse: Any,
+) -> jax.Array:
+  """Calls an op that scans along an axis, or its namesake in jax.lax."""
+  taken = None if axis is None else along_axis(op, operand, axis)
+  if taken is None:
+    return namesake(operand, axis, reverse)
+  x, axis = taken
+  return op(x, axis=axis, reverse=bool(reverse))
