@@ -77,11 +77,13 @@ class HistogramTest(parameterized.TestCase):
       loss = lambda x, w, counts=counts: (counts(x, w) ** 2).sum()
       edges = lambda x, f=f: (f(x, 9)[1] ** 2).sum()
       results.append(
-          (
-              jax.vmap(counts)(x, weights),
-              jax.grad(loss, argnums=(0, 1))(x[0], weights[0]),
-              jax.grad(edges)(x[0]),
-          )
+          jax.jit(
+              lambda x, w, counts=counts, loss=loss, edges=edges: (
+                  jax.vmap(counts)(x, w),
+                  jax.grad(loss, argnums=(0, 1))(x[0], w[0]),
+                  jax.grad(edges)(x[0]),
+              )
+          )(x, weights)
       )
     jax.tree.map(np.testing.assert_array_equal, *results)
 

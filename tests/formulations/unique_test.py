@@ -119,10 +119,10 @@ class UniqueTest(SameAsJaxTest):
 
   def test_vmap(self):
     x = np.stack([_FEW, _FEW[::-1], 2 * _FEW], 1)
-    run = lambda f: jax.vmap(
+    mapped = lambda f: jax.vmap(
         lambda x: f(x, size=8, **_ALL), in_axes=1, out_axes=1
-    )(x)
-    self.assert_same(*_both(run))
+    )
+    self.assert_same(*_both(lambda f: jax.jit(mapped(f))(x)))
 
   def test_split_over_devices(self):
     x = np.resize(_FEW, (8, 20))

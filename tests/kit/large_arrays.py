@@ -45,7 +45,7 @@ def main():
   x = jnp.ones((16, 1 << 20))
   faults = []
   for program in _programs(x):
-    counts = [_faults(program, x) for _ in range(_CALLS)]
+    counts = [_faults(program, x) for _ in range(_CALLS if kept else _COUNTED)]
     faults.append(statistics.median(counts[-_COUNTED:]))
   del x
   gc.collect()  # What jax.jit keeps of the arguments it was lowered for.
