@@ -16,19 +16,18 @@ from jax_ffi_ops.heap import keep_freed_memory as keep_freed_memory
 if TYPE_CHECKING:
   from jax_ffi_ops.formulations.argmax import argmax as argmax
   from jax_ffi_ops.formulations.argmin import argmin as argmin
-  from jax_ffi_ops.formulations.argpartition import argpartition as argpartition
   from jax_ffi_ops.formulations.histogram import histogram as histogram
   from jax_ffi_ops.formulations.histogram2d import histogram2d as histogram2d
   from jax_ffi_ops.formulations.lax_sort import lax_sort as lax_sort
   from jax_ffi_ops.formulations.median import median as median
   from jax_ffi_ops.formulations.nanmedian import nanmedian as nanmedian
-  from jax_ffi_ops.formulations.partition import partition as partition
   from jax_ffi_ops.formulations.percentile import percentile as percentile
   from jax_ffi_ops.formulations.permutation import permutation as permutation
   from jax_ffi_ops.formulations.quantile import quantile as quantile
   from jax_ffi_ops.formulations.sort_key_val import sort_key_val as sort_key_val
   from jax_ffi_ops.formulations.unique import unique as unique
   from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm
+  from jax_ffi_ops.ops.argpartition import argpartition as argpartition
   from jax_ffi_ops.ops.argsort import argsort as argsort
   from jax_ffi_ops.ops.cummax import cummax as cummax
   from jax_ffi_ops.ops.cummin import cummin as cummin
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
   from jax_ffi_ops.ops.cumsum import cumsum as cumsum
   from jax_ffi_ops.ops.layer_norm import layer_norm as layer_norm
   from jax_ffi_ops.ops.nonzero import nonzero as nonzero
+  from jax_ffi_ops.ops.partition import partition as partition
   from jax_ffi_ops.ops.rms_norm import rms_norm as rms_norm
   from jax_ffi_ops.ops.softmax import softmax as softmax
   from jax_ffi_ops.ops.sort import sort as sort

@@ -27,7 +27,9 @@ class LongArraysTest(parameterized.TestCase):
       found.update(python_process.outputs(self, [process], _SECONDS))
     self.assertLen(found, 1)
 
-  @parameterized.parameters("sort", "argsort", "top_k", "nonzero")
+  @parameterized.parameters(
+      "sort", "argsort", "partition", "argpartition", "top_k", "nonzero"
+  )
   def test_memory(self, op):
     process = python_process.start(_PROGRAM, "memory", op, **_NO_POOLS)
     (output,) = python_process.outputs(self, [process], _SECONDS)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing.base import THOROUGH
 
 # Around the sizes where the algorithm changes: networks for small ones, from
@@ -58,6 +59,23 @@ def results(
       yield xs[i], axis, descending, np.asarray(y)
 
 
+def partitions(
+    op: Callable[..., jax.Array], dtype: Any
+) -> Iterator[tuple[Sequence[np.ndarray], Sequence[Any], Sequence[jax.Array]]]:
+  """Yields arrays, calls (which array, kth, axis) and what `op` returns."""
+  few = shapes(dtype)
+  calls = [
+      (i, i * 7919 % shape[axis], axis)
+      for i, (shape, axis) in enumerate(few)
+      if shape[axis]
+  ]
+  program = jax.jit(
+      lambda xs: [op(xs[i], kth=kth, axis=axis) for i, kth, axis in calls]
+  )
+  for xs in zip(*(arrays(dtype, shape) for shape, _ in few)):
+    yield xs, calls, program(xs)
+
+
 def draws(count: int) -> Iterator[tuple[np.ndarray, bool]]:
   """Yields vectors of any dtype, order and size, and `descending`."""
   rng = np.random.default_rng(count)
@@ -97,6 +115,34 @@ def stable_order(x: np.ndarray, axis: int, descending: bool) -> np.ndarray:
     return np.argsort(keys, axis, kind="stable")
   order = np.argsort(np.flip(keys, axis), axis, kind="stable")
   return np.flip(x.shape[axis] - 1 - order, axis)
+
+
+def plain(x: Any) -> np.ndarray:
+  """Returns an array that may be one with error bounds."""
+  if not isinstance(x, Bounded):
+    return np.asarray(x)
+  return x.value.astype(np.float64).astype(x.storage)
+
+
+def kept(x: Bounded, value: np.ndarray) -> Bounded:
+  """Returns elements of x, with error bounds."""
+  # A subnormal number is kept, where arithmetic takes it for zero.
+  error = np.where(value == 0, jnp.finfo(x.storage).smallest_normal, 0)
+  return Bounded(value, x.dtype, error)
+
+
+def partition_order(x: np.ndarray, kth: int, axis: int) -> np.ndarray:
+  """Returns the indices; less, equal and greater elements keep their order.
+
+  The last element is that of all larger `kth`, too.
+  """
+  if not x.size:
+    return np.zeros(x.shape, int)
+  kth = min(kth, x.shape[axis] - 1)
+  keys = equal_keys(x)
+  pivot = np.take(np.sort(keys, axis), [kth], axis)
+  side = (keys >= pivot).astype(np.int8) + (keys > pivot)
+  return np.argsort(side, axis, kind="stable")
 
 
 def sorted_bits(
@@ -150,6 +196,8 @@ def orders(count: int) -> Iterator[tuple[str, np.ndarray]]:
   yield "organ pipe", np.minimum(up, up[::-1])
   yield "one far from all others", np.where(up == count // 2, 2**31 - 1, 0)
   yield "far from even", (2**31 * rng.random(count) ** 40).astype(np.int64)
+  even = np.isin(up, (np.arange(4096) / 4096 * count).astype(int))
+  yield "an even sample misleads", np.where(even, up + 2 * count, up)
   yield "median of three killer", _killer(count)
 
 

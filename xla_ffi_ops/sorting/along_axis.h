@@ -3,8 +3,10 @@
 #ifndef XLA_FFI_OPS_SORTING_ALONG_AXIS_H_
 #define XLA_FFI_OPS_SORTING_ALONG_AXIS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "xla_ffi_ops/ffi.h"
 #include "xla_ffi_ops/sorting/keys.h"
@@ -67,6 +69,24 @@ HandlerResult SortAlongAxis(const CpuContext& device, int64_t trailing_rank,
   return SortRows(device, make(FormatOf(x.element_type(), one_nan), n),
                   x.untyped_data(), y.untyped_data(), Product(checks.loops()),
                   Product(checks.trailing()));
+}
+
+// Partitions x around the element that is at `kth` when it is sorted.
+inline HandlerResult PartitionAlongAxis(const CpuContext& device, int64_t kth,
+                                        int64_t trailing_rank,
+                                        const ffi::AnyBuffer& x,
+                                        const ffi::AnyBuffer& y,
+                                        bool gives_indices) {
+  if (kth < 0) {
+    Checks checks;
+    checks.Fail("kth", "be at least 0", std::to_string(kth));
+    return checks.error();
+  }
+  return SortAlongAxis(
+      device, trailing_rank, x, y, gives_indices, /*one_nan=*/false,
+      [=](const AnyFormat& format, int64_t n) {
+        return PartitionKernel(format, n, std::min(kth, n - 1), gives_indices);
+      });
 }
 
 }  // namespace xla_ffi_ops

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that sort a row: at once, or in steps that threads share.
+// Kernels that sort or partition a row: at once, or in steps that threads
+// share.
 #ifndef XLA_FFI_OPS_SORTING_ROW_KERNEL_H_
 #define XLA_FFI_OPS_SORTING_ROW_KERNEL_H_
 
@@ -65,6 +66,12 @@ enum class Order {
 // so that n may be 2^31.
 std::unique_ptr<RowKernel> ArgsortKernel(const AnyFormat& format, int64_t n,
                                          Order order);
+
+// y has the elements of x, or their indices if `gives_indices`: first those
+// that are less than the one at `kth` of the sorted row, then those that are
+// equal to it, then those that are greater. Each keep their order.
+std::unique_ptr<RowKernel> PartitionKernel(const AnyFormat& format, int64_t n,
+                                           int64_t kth, bool gives_indices);
 
 }  // namespace xla_ffi_ops
 

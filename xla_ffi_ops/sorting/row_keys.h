@@ -78,6 +78,14 @@ struct RowKeys {
                   [keys](const RowKeys& self, int64_t i, U rank)
                       XLA_FFI_OPS_INLINED { keys[i] = self.Encode(rank); });
   }
+  // Writes the keys of x, and no more: in half the time of Write.
+  void Encode(const U* x, int64_t n, Key* keys) const {
+    AtCpuLevel([x, keys, all = n, own = *this]() XLA_FFI_OPS_INLINED {
+      const RowKeys self = own;
+      const int64_t n = all;
+      for (int64_t i = 0; i < n; ++i) keys[i] = self.Encode(self.Rank(x[i]));
+    });
+  }
   // Writes the elements that keys stand for to y, which may be `keys`.
   void Read(const Key* keys, int64_t n, U* y) const {
     if (flip == 0 && format.magnitude == 0 && format.sign == kSign) {

@@ -70,6 +70,12 @@ void XLA_FFI_OPS_NAME(SimdSort)(int32_t* keys, int64_t n) {
 void XLA_FFI_OPS_NAME(SimdSort)(int64_t* keys, int64_t n) {
   xss_qsort<XLA_FFI_OPS_VECTOR<int64_t>, int64_t>(keys, n, false);
 }
+void XLA_FFI_OPS_NAME(SimdSelect)(int32_t* keys, int64_t n, int64_t k) {
+  xss_qselect<XLA_FFI_OPS_VECTOR<int32_t>, int32_t>(keys, k, n, false);
+}
+void XLA_FFI_OPS_NAME(SimdSelect)(int64_t* keys, int64_t n, int64_t k) {
+  xss_qselect<XLA_FFI_OPS_VECTOR<int64_t>, int64_t>(keys, k, n, false);
+}
 int64_t XLA_FFI_OPS_NAME(SimdPartition)(int32_t* keys, int64_t n,
                                         int32_t pivot) {
   return Partition(keys, n, pivot);

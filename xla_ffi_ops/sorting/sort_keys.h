@@ -11,6 +11,11 @@ namespace xla_ffi_ops {
 void SortKeys(int32_t* keys, int64_t n);
 void SortKeys(int64_t* keys, int64_t n);
 
+// Moves the key that would be at k, were they sorted, there; 0 <= k < n. No
+// larger one is before it then, and no smaller one behind it.
+void SelectKeys(int32_t* keys, int64_t n, int64_t k);
+void SelectKeys(int64_t* keys, int64_t n, int64_t k);
+
 // Moves keys that are less than `pivot` to the front, and returns how many.
 int64_t PartitionKeys(int32_t* keys, int64_t n, int32_t pivot);
 int64_t PartitionKeys(int64_t* keys, int64_t n, int64_t pivot);

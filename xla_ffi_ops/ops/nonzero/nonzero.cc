@@ -6,6 +6,7 @@
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/places.h"
 
 namespace xla_ffi_ops::nonzero {
 namespace {
@@ -17,29 +18,6 @@ struct EightOf {
 };
 template <typename T>
 using Eight = typename EightOf<T>::type;
-
-// The places of the bits that are 1 in each byte; then zeros.
-template <typename Index>
-struct Places {
-  Index of[256][8] = {};
-
-  constexpr Places() {
-    for (int byte = 0; byte < 256; ++byte) {
-      for (int bit = 0, k = 0; bit < 8; ++bit) {
-        if (byte >> bit & 1) of[byte][k++] = bit;
-      }
-    }
-  }
-};
-template <typename Index>
-constexpr Places<Index> kPlaces;
-
-// The lowest bits of eight elements, as one byte.
-XLA_FFI_OPS_HD uint64_t Byte(const uint8_t* mask) {
-  uint64_t elements = 0;
-  std::memcpy(&elements, mask, 8);
-  return (elements & 0x0101010101010101) * 0x0102040810204080 >> 56;
-}
 
 // `n` is at most 255.
 XLA_FFI_OPS_HD int64_t CountFew(const uint8_t* mask, int64_t n) {

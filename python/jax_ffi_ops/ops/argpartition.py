@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The indices that partition an array."""
+
+import numbers
+import pathlib
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+
+# The most that can be indexed with 32 bits.
+_MOST = 2**31
+
+
+def definition(x: jax.Array, *, kth: int) -> jax.Array:
+  """Returns the indices of a vector, for kth of its size and more, too."""
+  if not x.size:
+    return jnp.zeros(0, np.int32)
+  pivot = jnp.sort(x)[min(kth, x.size - 1)]
+  less, greater = x < pivot, x > pivot
+  if jnp.issubdtype(x.dtype, jnp.floating):
+    less |= jnp.isnan(pivot) & ~jnp.isnan(x)
+    greater |= ~jnp.isnan(pivot) & jnp.isnan(x)
+  side = 1 - less.astype(np.int8) + greater.astype(np.int8)
+  return jnp.argsort(side).astype(np.int32)
+
+
+_argpartition = kit.op(
+    "argpartition",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("libargpartition_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(n,*)->(n,*)",
+    attributes={"kth": kit.Attribute(np.int64, minimum=0)},
+    reference=definition,
+    dtypes=kit.ORDERED,
+    # To see it: //benchmarks:benchmark --at-any-speed --lines=argpartition/1x16/*/*/program
+    is_faster=lambda x, **_: x.size >= 16,
+)
+
+
+@kit.public(_argpartition)
+def argpartition(a: Any, kth: int, axis: int = -1) -> jax.Array:
+  """Returns indices that partition: jax.numpy.argpartition, faster on a CPU.
+
+  They select from `a` what jax_ffi_ops.partition returns.
+
+  Args:
+    a: an array.
+    kth: an integer, the index along the axis.
+    axis: an integer.
+
+  Returns:
+    An array of the shape of `a`, as int32.
+
+  Raises:
+    TypeError, ValueError, NotImplementedError: as jax.numpy.argpartition does.
+  """
+  taken = along_axis(a, kth, axis)
+  if taken is None:
+    return jnp.argpartition(a, kth, axis)
+  x, kth, axis = taken
+  return _argpartition(x, axis=axis, kth=kth)
+
+
+def along_axis(
+    a: Any, kth: Any, axis: Any
+) -> tuple[jax.Array, int, int] | None:
+  """Returns `a`, `kth` and `axis` for the op, or None if the call is jax's."""
+  if axis is None or not isinstance(kth, numbers.Integral):
+    return None
+  taken = kit.along_axis(_argpartition, a, axis)
+  if taken is None or taken[0].dtype == bool:
+    return None
+  x, axis = taken
+  size = x.shape[axis]
+  if not isinstance(size, int) or not -size <= kth < size <= _MOST:
+    return None
+  return x, int(kth) % size, axis
