@@ -29,6 +29,7 @@ if TYPE_CHECKING:
   from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm
   from jax_ffi_ops.ops.argpartition import argpartition as argpartition
   from jax_ffi_ops.ops.argsort import argsort as argsort
+  from jax_ffi_ops.ops.cumlogsumexp import cumlogsumexp as cumlogsumexp
   from jax_ffi_ops.ops.cummax import cummax as cummax
   from jax_ffi_ops.ops.cummin import cummin as cummin
   from jax_ffi_ops.ops.cumprod import cumprod as cumprod

@@ -51,6 +51,7 @@ CASES = {
     "argmin": Case(jnp.argmin, [(4096, 1024)], {"axis": 0}),
     "argpartition": Case(jnp.argpartition, [_MANY], {"kth": 10}),
     "argsort": Case(jnp.argsort, [_MANY]),
+    "cumlogsumexp": Case(jax.lax.cumlogsumexp, [_SQUARE], {"axis": 1}),
     "cummax": Case(jax.lax.cummax, [_SQUARE], {"axis": 1}),
     "cummin": Case(jax.lax.cummin, [_SQUARE], {"axis": 0}),
     "cumprod": Case(jax.lax.cumprod, [_SQUARE], {"axis": 1}),

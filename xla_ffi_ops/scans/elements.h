@@ -3,6 +3,7 @@
 #ifndef XLA_FFI_OPS_SCANS_ELEMENTS_H_
 #define XLA_FFI_OPS_SCANS_ELEMENTS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -40,7 +41,9 @@ struct Numbers {
  private:
   template <typename X, typename Y>
   static void Convert(const X* from, Y* to, int64_t n) {
-    if constexpr (std::is_same_v<Y, float>) {
+    if constexpr (std::is_same_v<X, Y>) {
+      std::copy_n(from, n, to);
+    } else if constexpr (std::is_same_v<Y, float>) {
       WidenRow(from, to, n);
     } else if constexpr (std::is_same_v<X, float>) {
       NarrowRow(from, to, n);

@@ -21,8 +21,11 @@ using ScanDTypes =
 namespace internal {
 
 template <ffi::DataType... dtypes>
+Types<NativeType<dtypes>...> TypesOf(DTypes<dtypes...>);
+static_assert(std::is_same_v<decltype(TypesOf(ScanDTypes())), ScanTypes>);
+
+template <ffi::DataType... dtypes>
 int IndexIn(DTypes<dtypes...>, ffi::DataType dtype) {
-  static_assert(std::is_same_v<Types<NativeType<dtypes>...>, ScanTypes>);
   int count = 0;
   ((dtypes != dtype && ++count) && ...);
   return count;
@@ -36,30 +39,30 @@ HandlerResult ScanRows(const CpuContext& device,
                        std::shared_ptr<const ScanKernel> kernel, const void* x,
                        void* y, int64_t rows, int64_t columns);
 
-// The handler of an operation of scan_ops.h: scans x, [leading..., n,
-// trailing...], to y.
-template <typename Op>
+// The handler of an operation of scan_ops.h on elements of these dtypes: scans
+// x, [leading..., n, trailing...], to y.
+template <typename Op, typename OpDTypes>
 HandlerResult ScanAlongAxis(CpuContext device, bool reverse,
                             int64_t trailing_rank, ffi::AnyBuffer x,
                             ffi::Result<ffi::AnyBuffer> y) {
   Dim n = kUnknownDim;
   Checks checks;
   checks.TrailingRank(trailing_rank);
-  checks.Operand("x", x, ScanDTypes(), {&n});
+  checks.Operand("x", x, OpDTypes(), {&n});
   checks.Result("y", *y, x.element_type(), {&n});
   if (!checks.ok()) return checks.error();
-  const int type = internal::IndexIn(ScanDTypes(), x.element_type());
+  const int type = internal::IndexIn(OpDTypes(), x.element_type());
   return ScanRows(device, MakeScan<Op>(type, n, reverse), x.untyped_data(),
                   y->untyped_data(), Product(checks.loops()),
                   Product(checks.trailing()));
 }
 
 // Exports ScanAlongAxis as a handler.
-#define XLA_FFI_OPS_DEFINE_SCAN(handler, Op)                     \
-  XLA_FFI_OPS_DEFINE_HANDLER(handler, ScanAlongAxis<Op>,         \
-                             .Attr<bool>("reverse")              \
-                                 .Attr<int64_t>("trailing_rank") \
-                                 .Arg<ffi::AnyBuffer>()          \
+#define XLA_FFI_OPS_DEFINE_SCAN(handler, Op, dtypes)               \
+  XLA_FFI_OPS_DEFINE_HANDLER(handler, (ScanAlongAxis<Op, dtypes>), \
+                             .Attr<bool>("reverse")                \
+                                 .Attr<int64_t>("trailing_rank")   \
+                                 .Arg<ffi::AnyBuffer>()            \
                                  .Ret<ffi::AnyBuffer>())
 
 }  // namespace xla_ffi_ops

@@ -3,16 +3,32 @@
 #ifndef XLA_FFI_OPS_SCANS_SCAN_KERNEL_H_
 #define XLA_FFI_OPS_SCANS_SCAN_KERNEL_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
 #include "xla_ffi_ops/kit/types.h"
 
 namespace xla_ffi_ops {
 
-// What a scan has accumulated: the bits of a number.
+// What a scan has accumulated: the bits of a number, or of two.
 struct ScanState {
-  uint64_t bits = 0;
+  template <typename T>
+  static ScanState Of(const T& value) {
+    ScanState state;
+    static_assert(sizeof(value) <= sizeof(state.bits));
+    std::memcpy(state.bits, &value, sizeof(value));
+    return state;
+  }
+  template <typename T>
+  T Value() const {
+    T value;
+    std::memcpy(&value, bits, sizeof(value));
+    return value;
+  }
+
+  uint64_t bits[2] = {};
 };
 
 // A scan along an axis of n elements. `reverse` scans from the last one.
@@ -50,11 +66,37 @@ class ScanKernel {
   const bool in_blocks;  // whether Total and Block may be called
 };
 
+namespace internal {
+
+// Block `index` of a row, counted from where the scan begins.
+struct ScanBlock {
+  ScanBlock(int64_t n, bool reverse, int64_t index) {
+    const int64_t before = index * ScanKernel::kBlock;
+    count = std::min(ScanKernel::kBlock, n - before);
+    begin = reverse ? n - before - count : before;
+    is_last = before + count == n;
+  }
+  int64_t begin, count;
+  bool is_last;
+};
+
+// Returns make(tag) for the type of this index in a list.
+template <typename List, typename Make>
+std::unique_ptr<ScanKernel> MakeOfType(List list, int index, Make make) {
+  std::unique_ptr<ScanKernel> made;
+  ForEachType(list, [&](auto tag) {
+    if (index-- == 0) made = make(tag);
+  });
+  return made;
+}
+
+}  // namespace internal
+
 // The types of elements: no bool and no complex numbers.
 using ScanTypes = Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
                         uint32_t, uint64_t, Float16, BFloat16, float, double>;
 
-// The kernel of an operation of scan_ops.h for one of the ScanTypes.
+// The kernel of an operation of scan_ops.h for one of its types.
 template <typename Op>
 std::unique_ptr<ScanKernel> MakeScan(int type, int64_t n, bool reverse);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of scans: sum, product, maximum and minimum, of numbers and of
-// vectors.
+// vectors, and the logarithm of a sum of exponentials.
 #ifndef XLA_FFI_OPS_SCANS_SCAN_OPS_H_
 #define XLA_FFI_OPS_SCANS_SCAN_OPS_H_
 
@@ -84,6 +84,9 @@ struct Extremum {
                   : (left < *right ? left : *right);
   }
 };
+
+// log_sum_exp.h has it, of floating-point numbers.
+struct LogSumExp;
 
 }  // namespace xla_ffi_ops::internal
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <type_traits>
 
@@ -15,16 +14,6 @@
 namespace xla_ffi_ops {
 
 namespace internal {
-
-// Block `index` of a row, counted from where the scan begins.
-struct ScanBlock {
-  ScanBlock(int64_t n, bool reverse, int64_t index) {
-    const int64_t before = index * ScanKernel::kBlock;
-    count = std::min(ScanKernel::kBlock, n - before);
-    begin = reverse ? n - before - count : before;
-  }
-  int64_t begin, count;
-};
 
 template <typename Op, typename Elements>
 class TypedScan final : public ScanKernel {
@@ -79,32 +68,22 @@ class TypedScan final : public ScanKernel {
     }
   }
 
-  ScanState Initial() const override { return StateOf(kIdentity); }
+  ScanState Initial() const override { return ScanState::Of(kIdentity); }
   ScanState Total(const void* x, int64_t count) const override {
-    return StateOf(Scan(static_cast<const T*>(x), nullptr, count, kIdentity));
+    return ScanState::Of(
+        Scan(static_cast<const T*>(x), nullptr, count, kIdentity));
   }
   ScanState Join(ScanState base, ScanState total) const override {
-    W joined = Value(total);
-    Op::Combine(Value(base), &joined);
-    return StateOf(joined);
+    W joined = total.Value<W>();
+    Op::Combine(base.Value<W>(), &joined);
+    return ScanState::Of(joined);
   }
   void Block(const void* x, void* y, int64_t count,
              ScanState base) const override {
-    Scan(static_cast<const T*>(x), static_cast<T*>(y), count, Value(base));
+    Scan(static_cast<const T*>(x), static_cast<T*>(y), count, base.Value<W>());
   }
 
  private:
-  static ScanState StateOf(W value) {
-    ScanState state;
-    std::memcpy(&state.bits, &value, sizeof(value));
-    return state;
-  }
-  static W Value(const ScanState& state) {
-    W value;
-    std::memcpy(&value, &state.bits, sizeof(value));
-    return value;
-  }
-
   // Scans n elements, and writes them to y unless it is null. Returns their
   // total, without `base`.
   W Scan(const T* x, T* y, int64_t n, W base) const {
@@ -132,13 +111,10 @@ class TypedScan final : public ScanKernel {
 // Each op's .cc instantiates this for its operation.
 template <typename Op>
 std::unique_ptr<ScanKernel> MakeScan(int type, int64_t n, bool reverse) {
-  std::unique_ptr<ScanKernel> made;
-  ForEachType(ScanTypes(), [&](auto tag) {
+  return internal::MakeOfType(ScanTypes(), type, [=](auto tag) {
     using Elements = typename Op::template Elements<TypeOf<decltype(tag)>>;
-    if (type-- != 0) return;
-    made = std::make_unique<internal::TypedScan<Op, Elements>>(n, reverse);
+    return std::make_unique<internal::TypedScan<Op, Elements>>(n, reverse);
   });
-  return made;
 }
 
 }  // namespace xla_ffi_ops

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ops that take the place of jax.lax.cumsum and its like."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import jax
@@ -15,12 +15,18 @@ from jax_ffi_ops.kit.namesake import along_axis
 from jax_ffi_ops.kit.op import op as declare
 
 
-def scan_op(name: str, library: Library, **rules: Any) -> Op:
+def scan_op(
+    name: str,
+    library: Library,
+    allowed: Collection[Any] = dtypes.NUMBERS,
+    **rules: Any,
+) -> Op:
   """Declares an op that scans along an axis.
 
   Args:
     name: of the op, and of the function of jax.lax.
     library: has its handler.
+    allowed: the dtypes that this takes.
     **rules: those for derivatives, as for `kit.op`.
   """
   namesake = getattr(jax.lax, name)
@@ -37,7 +43,7 @@ def scan_op(name: str, library: Library, **rules: Any) -> Op:
       signature="(n,*)->(n,*)",
       attributes={"reverse": np.bool_},
       reference=reference,
-      dtypes=dtypes.NUMBERS,
+      dtypes=allowed,
       # To see it: //benchmarks:benchmark --at-any-speed
       #   --lines=cumsum/1x64/*/*/program
       is_faster=lambda x, **_: x.size >= 64,

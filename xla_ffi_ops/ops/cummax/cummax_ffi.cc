@@ -4,6 +4,7 @@
 
 namespace xla_ffi_ops {
 
-XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cummax_fwd, internal::Extremum<true>);
+XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cummax_fwd, internal::Extremum<true>,
+                        ScanDTypes);
 
 }  // namespace xla_ffi_ops

@@ -4,6 +4,7 @@
 
 namespace xla_ffi_ops {
 
-XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cummin_fwd, internal::Extremum<false>);
+XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cummin_fwd, internal::Extremum<false>,
+                        ScanDTypes);
 
 }  // namespace xla_ffi_ops

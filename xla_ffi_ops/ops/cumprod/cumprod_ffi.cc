@@ -4,6 +4,6 @@
 
 namespace xla_ffi_ops {
 
-XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cumprod_fwd, internal::Product);
+XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cumprod_fwd, internal::Product, ScanDTypes);
 
 }  // namespace xla_ffi_ops

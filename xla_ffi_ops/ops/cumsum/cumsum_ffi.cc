@@ -4,6 +4,6 @@
 
 namespace xla_ffi_ops {
 
-XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cumsum_fwd, internal::Sum);
+XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cumsum_fwd, internal::Sum, ScanDTypes);
 
 }  // namespace xla_ffi_ops

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logarithms of running sums of exponentials."""
+
+import pathlib
+
+import jax
+import jax.numpy as jnp
+
+from jax_ffi_ops import kit
+
+
+def _share(lower, upper):
+  """Returns exp(lower - upper); of two that are -inf it is 0, of +inf 1."""
+  is_infinite = jnp.isinf(upper)
+  equal = jnp.where((lower == upper) & (upper > 0), 0, -jnp.inf)
+  return jnp.exp(
+      jnp.where(is_infinite, equal, lower - jnp.where(is_infinite, 0, upper))
+  )
+
+
+def _jvp(x, y, x_dot, *, reverse):
+  wide = kit.accumulator(x.dtype)
+  if x.dtype != wide:  # y is rounded, and exp(x - y) would be far off.
+    x, x_dot = x.astype(wide), x_dot.astype(wide)
+    y = _cumlogsumexp(x, reverse=reverse)
+  nothing = jnp.full_like(y[:1], -jnp.inf)
+  before = (
+      jnp.concatenate([y[1:], nothing])
+      if reverse
+      else jnp.concatenate([nothing, y[:-1]])
+  )[: len(y)]
+
+  # y_dot[t] = exp(y[t-1] - y[t]) y_dot[t-1] + exp(x[t] - y[t]) x_dot[t].
+  def combine(first, second):
+    return first[0] * second[0], second[0] * first[1] + second[1]
+
+  pairs = _share(before, y), _share(x, y) * x_dot
+  return jax.lax.associative_scan(combine, pairs, reverse=reverse)[1]
+
+
+_cumlogsumexp = kit.scan_op(
+    "cumlogsumexp",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("libcumlogsumexp_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    allowed=kit.FLOATING,
+    jvp=_jvp,
+)
+
+
+@kit.public(_cumlogsumexp)
+def cumlogsumexp(
+    operand: jax.Array, axis: int = 0, reverse: bool = False
+) -> jax.Array:
+  """Adds up exponentials along an axis: jax.lax.cumlogsumexp, faster on a CPU.
+
+  y[t] is the logarithm of exp(x[0]) + ... + exp(x[t]). No exponential function
+  overflows. From the first NaN on, all results are NaN. Handlers keep the sums
+  of 16-bit numbers in float32 at least, and round each result once. The result
+  does not depend on the number of threads.
+
+  Where y is -inf, so are all x up to there, and the derivative is 0. That of
+  jax.lax.cumlogsumexp is NaN.
+
+  Args:
+    operand: an array. Handlers take floating-point numbers of 16 to 64 bits, on
+      the CPU. All else is left to jax.lax.
+    axis: the axis to go along. Other than in jax.lax, it may be negative: then
+      it counts from the last.
+    reverse: whether to go from the last element to the first.
+
+  Returns:
+    An array of the shape and dtype of `operand`.
+
+  Raises:
+    TypeError, ValueError: as jax.lax.cumlogsumexp does, but not for a negative
+      axis.
+  """
+  return kit.scan(_cumlogsumexp, jax.lax.cumlogsumexp, operand, axis, reverse)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cumlogsumexp: its definition."""
+
+from absl.testing import absltest
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import cumlogsumexp
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import Bounded
+from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import Operand
+from jax_ffi_ops.kit.testing.rounding import gamma
+import scans
+
+
+def _errors(x, y, dtype, axis, reverse):
+  """The error of y = r + log(s), as log_sum_exp.h computes it.
+
+  r, the reference, is at most 1 from the largest element so far. Let n be the
+  number of elements. The relative error of s is that of
+
+  * exp, 4 roundings, and of x - r, which the mean of |x - r| with the terms of
+    s as its weights multiplies: that is at most 2 + log(n);
+  * what multiplies earlier terms if r is raised. Each time, they become at
+    least e times smaller, so 1 / (e - 1) of the above;
+  * one rounding to the dtype.
+
+  log(s) is at most 2 + log(n), and has 4 roundings more. Sums are kept in
+  float64.
+  """
+  del reverse
+  wide = kit.accumulator(dtype)
+  n = x.shape[axis]
+  largest = 2 + np.log(max(n, 1))
+  error = gamma((4 + largest) * 1.6 + 1 + 4 * largest, wide)
+  error = error + n * np.finfo(np.float64).eps
+  size = np.where(np.isfinite(y), np.abs(y), 0)
+  error = error + gamma(1, wide) * size
+  rounded = gamma(1, dtype) if dtype != wide else 0
+  error = error + rounded * (size + error) + np.finfo(wide).tiny
+  return error
+
+
+def _definition(x, *, reverse):
+  with np.errstate(invalid="ignore"):
+    if not isinstance(x, Bounded):
+      return scans.accumulate(np.logaddexp, x, reverse=reverse)
+    y = scans.accumulate(np.logaddexp, x.value, reverse=reverse)
+  return Bounded(y, x.dtype, _errors(x.value, y, x.dtype, -1, reverse))
+
+
+class CumLogSumExpTest(testing.OpTest):
+  case = Case(
+      cumlogsumexp,
+      [Operand((16,))],
+      attributes={"reverse": True},
+      definition=_definition,
+      namesake=scans.at_axis(jax.lax.cumlogsumexp),
+      trailing=1,
+  )
+
+
+class RunningLogSumExpTest(scans.ScanTest):
+  op = staticmethod(cumlogsumexp)
+  ufunc = np.logaddexp
+  dtypes = kit.FLOATING
+  errors = staticmethod(_errors)
+
+  def values(self, rng, shape):
+    return rng.normal(size=shape) * 3
+
+  def _check(self, x):
+    for axis in (0, 1):
+      for reverse in (False, True):
+        y = np.asarray(cumlogsumexp(x, axis, reverse)).astype(np.longdouble)
+        wide = x.astype(np.longdouble)
+        with np.errstate(invalid="ignore"):
+          want = scans.accumulate(np.logaddexp, wide, axis, reverse=reverse)
+        errors = _errors(wide, want, jnp.dtype(x.dtype), axis, reverse)
+        finite = np.isfinite(want)
+        np.testing.assert_array_equal(y[~finite], want[~finite])
+        excess = abs(y[finite] - want[finite]) - errors[finite]
+        self.assertLess(np.max(excess), 0, f"{x.dtype}, {axis}, {reverse}")
+
+  def test_steps_of_every_size(self):
+    """The reference changes never, now and then, and at each element."""
+    step = np.arange(1500)[:, None] * [1e-4, 0.1, 0.9, 1.0, 1.1, 3.0, 50.0, 1e9]
+    walk = np.cumsum(np.random.default_rng(0).normal(size=step.shape), 0)
+    for dtype in (np.float32, np.float64):
+      for x in (step, -step, walk, walk - 1e6):
+        self._check(x.astype(dtype))
+
+  def test_infinities(self):
+    rng = np.random.default_rng(1)
+    for dtype in kit.FLOATING:
+      x = rng.normal(size=(300, 40)).astype(dtype)
+      x[rng.random(x.shape) < 0.5] = -np.inf
+      x[:, :9] = x[:70, 9:] = -np.inf
+      x[:, -1] = -np.inf
+      self._check(x)
+      x[[100, 100, 200], [5, 20, 20]] = np.inf
+      self._check(x)
+
+  def test_the_first_element_is_kept(self):
+    """It is nearly 0, and what follows is much larger."""
+    x = np.array([[1e-6, 50, 100]], np.float32)
+    np.testing.assert_array_equal(cumlogsumexp(x, 1)[:, 0], x[:, 0])
+
+  def test_gradient_at_infinities(self):
+    x = jnp.array([-np.inf, -np.inf, 0.0, -np.inf, np.log(3.0)])
+    g = jnp.array([1.0, 2, 4, 8, 16])
+    grad = jax.grad(lambda x: jnp.dot(g, jnp.nan_to_num(cumlogsumexp(x))))
+    np.testing.assert_allclose(grad(x), [0, 0, 16, 0, 12], 1e-12)
+    hessian = jax.hessian(lambda x: cumlogsumexp(x)[-1])(x)
+    want = np.zeros((5, 5))
+    want[np.ix_([2, 4], [2, 4])] = [[3 / 16, -3 / 16], [-3 / 16, 3 / 16]]
+    np.testing.assert_allclose(hessian, want, atol=1e-12)
+
+  def test_gradient_of_large_elements(self):
+    x = np.linspace(-1e4, 1e4, 9)
+    grad = jax.grad(lambda x: jnp.sum(cumlogsumexp(x)))(x)
+    np.testing.assert_allclose(grad, np.ones(9), 1e-12)
+
+
+if __name__ == "__main__":
+  absltest.main()

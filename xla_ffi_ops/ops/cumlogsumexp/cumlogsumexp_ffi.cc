@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handler of cumlogsumexp, (n,*)->(n,*).
+#include "xla_ffi_ops/scans/scan_along_axis.h"
+
+namespace xla_ffi_ops {
+
+XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cumlogsumexp_fwd, internal::LogSumExp,
+                        FloatDTypes);
+
+}  // namespace xla_ffi_ops

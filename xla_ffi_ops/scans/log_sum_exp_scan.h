@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ScanKernel of logarithms of running sums of exponentials.
+#ifndef XLA_FFI_OPS_SCANS_LOG_SUM_EXP_SCAN_H_
+#define XLA_FFI_OPS_SCANS_LOG_SUM_EXP_SCAN_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "xla_ffi_ops/scans/elements.h"
+#include "xla_ffi_ops/scans/log_sum_exp.h"
+#include "xla_ffi_ops/scans/scan_kernel.h"
+
+namespace xla_ffi_ops::internal {
+
+template <typename T>
+class LogSumExpScan final : public ScanKernel {
+  using Elements = Numbers<T>;
+  using E = typename Elements::Element;
+
+ public:
+  LogSumExpScan(int64_t n, bool reverse)
+      : ScanKernel(n, reverse, sizeof(T), /*in_blocks=*/true) {}
+
+  void Rows(const void* from, void* to, int64_t rows) const override {
+    const T* x = static_cast<const T*>(from);
+    T* y = static_cast<T*>(to);
+    for (; rows > 0; --rows, x += n, y += n) {
+      ScanState base = Initial();
+      for (int64_t b = 0; b * kBlock < n; ++b) {
+        const ScanBlock block(n, reverse, b);
+        const ScanState total =
+            block.is_last ? ScanState() : Total(x + block.begin, block.count);
+        Block(x + block.begin, y + block.begin, block.count, base);
+        if (!block.is_last) base = Join(base, total);
+      }
+    }
+  }
+
+  void Columns(const void* from, void* to, int64_t stride,
+               int64_t width) const override {
+    constexpr int64_t kMost = 1024;  // states fit the fastest cache
+    const T* x = static_cast<const T*>(from);
+    T* y = static_cast<T*>(to);
+    for (; width > 0; width -= kMost, x += kMost, y += kMost) {
+      const int64_t count = std::min(width, kMost);
+      E references[kMost], elements[kMost];
+      double others[kMost];
+      std::fill_n(references, count, LogSum<E>().reference);
+      std::fill_n(others, count, LogSum<E>().others);
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t at = (reverse ? n - 1 - i : i) * stride;
+        Elements::To(x + at, elements, count);
+        LogSumExpStep(elements, elements, references, others, count);
+        Elements::From(elements, y + at, count);
+      }
+    }
+  }
+
+  ScanState Initial() const override { return ScanState::Of(LogSum<E>()); }
+  ScanState Total(const void* x, int64_t count) const override {
+    LogSum<E> sum;
+    Scan(static_cast<const T*>(x), nullptr, count, &sum);
+    return ScanState::Of(sum);
+  }
+  ScanState Join(ScanState base, ScanState total) const override {
+    auto sum = base.Value<LogSum<E>>(), more = total.Value<LogSum<E>>();
+    if (more.reference < sum.reference) std::swap(sum, more);
+    sum.Raise(more.reference);
+    sum.others += more.others;  // 1 is for the reference, which is in `more`.
+    return ScanState::Of(sum);
+  }
+  void Block(const void* x, void* y, int64_t count,
+             ScanState base) const override {
+    auto sum = base.Value<LogSum<E>>();
+    Scan(static_cast<const T*>(x), static_cast<T*>(y), count, &sum);
+  }
+
+ private:
+  // Adds n elements to `sum`, and writes the logarithms to y unless it is null.
+  void Scan(const T* x, T* y, int64_t n, LogSum<E>* sum) const {
+    constexpr int64_t kPiece = 1024;
+    E piece[kPiece], space[kPiece];
+    for (int64_t done = 0; done < n; done += kPiece) {
+      const int64_t count = std::min(kPiece, n - done);
+      const int64_t at = reverse ? n - done - count : done;
+      Elements::To(x + at, piece, count);
+      if (reverse) std::reverse(piece, piece + count);
+      LogSumExpRow(piece, y == nullptr ? nullptr : piece, count, sum, space);
+      if (y == nullptr) continue;
+      if (reverse) std::reverse(piece, piece + count);
+      Elements::From(piece, y + at, count);
+    }
+  }
+};
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_SCANS_LOG_SUM_EXP_SCAN_H_
