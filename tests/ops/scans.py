@@ -104,9 +104,9 @@ class ScanTest(absltest.TestCase):
       for (x, axis, reverse), y in zip(calls, results(), strict=True):
         self.assertEqual(y.dtype, x.dtype)
         message = f"{x.dtype}{x.shape}, axis={axis}, reverse={reverse}"
-        self._check(x, np.asarray(y), axis, reverse, message)
+        self.check_result(x, np.asarray(y), axis, reverse, message)
 
-  def _check(self, x, y, axis, reverse, message):
+  def check_result(self, x, y, axis, reverse, message):
     if jnp.issubdtype(x.dtype, jnp.integer):
       want = accumulate(self.ufunc, x, axis, reverse=reverse)
       np.testing.assert_array_equal(y, want, message)
