@@ -82,6 +82,29 @@ class QuantileTest(parameterized.TestCase):
     self._check("median", _draw(shape=(0, 3)), axis=1)
     self._check("median", np.float32(3))
 
+  # From 8192 on, elements are selected.
+  @parameterized.parameters(8192, 8193)
+  def test_long(self, n):
+    rng = np.random.default_rng(n)
+    strange = rng.choice([-0.0, 0.0, 1e-40, -1.0, 2.0], (n, 2))
+    x = np.concatenate([strange, rng.normal(size=(n, 3))], 1)
+    x[n // 3, 4] = np.nan
+    x = jnp.asarray(x, np.float32)
+
+    def results(module, x):
+      f = lambda x, q, method: module.quantile(x, q, 0, method=method)
+      median = lambda x: module.median(x, 0)
+      cotangents = jax.grad(lambda x: (median(x)[:4] ** 2).sum())(x)
+      return median(x), cotangents, [f(x, 0.3, method) for method in _METHODS]
+
+    found, expected = (
+        jax.tree.leaves(jax.jit(lambda x, module=m: results(module, x))(x))
+        for m in (jax_ffi_ops, jnp)
+    )
+    for y, x in zip(found, expected, strict=True):
+      self.assertEqual(_bits(y), _bits(x))
+    self._check("median", x, 0)
+
   def test_transformations(self):
     x = _strange()
     results = []

@@ -14,9 +14,13 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.formulations import _inexact
+from jax_ffi_ops.ops.partition import partition
 from jax_ffi_ops.ops.sort import sort
 
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
+# Of fewer elements, a sort takes less time. Of more, float32 does not hold all
+# their numbers, and partition not all their indices.
+_LEAST_SELECTED, _MOST_SELECTED = 8192, 2**24
 _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
@@ -60,7 +64,13 @@ def compute(
   ):
     return plain()
   x = jnp.asarray(a, _inexact.dtype(a))
-  y = _quantiles(x, jnp.asarray(q), axes, method, ignores_nan, in_percent)
+  ranks = None
+  if isinstance(q, float) and not ignores_nan and not in_percent:
+    # Outside of jit, each of them would compile a program.
+    if q == 0.5 or isinstance(x, jax.core.Tracer):
+      ranks = _ranks(q, math.prod(a.shape[i] for i in axes))
+  q = jnp.asarray(q)
+  y = _quantiles(x, q, axes, method, ignores_nan, in_percent, ranks)
   return jnp.expand_dims(y, [i - a.ndim for i in axes]) if keepdims else y
 
 
@@ -80,12 +90,24 @@ def _axes(a, axis):
   return axes if len(set(axes)) == len(axes) else ()
 
 
-@functools.partial(jax.jit, static_argnums=(2, 3, 4, 5))
-def _quantiles(x, q, axes, method, ignores_nan, in_percent):
+def _ranks(q, count):
+  """Returns between which elements a quantile is, or None to sort them."""
+  if not _LEAST_SELECTED <= count <= _MOST_SELECTED or not 0 <= q <= 1:
+    return None
+  # As below, with the dtype of q.
+  place = jnp.asarray(q).dtype.type(q) * (count - 1)
+  return math.floor(place), math.ceil(place)
+
+
+@functools.partial(jax.jit, static_argnums=(2, 3, 4, 5, 6))
+def _quantiles(x, q, axes, method, ignores_nan, in_percent, ranks):
   x, axis = _on_one_axis(x, axes)
-  x = sort(x, axis)
+  if ranks is None:
+    x = sort(x, axis)
+    has_nan = jnp.isnan(jax.lax.index_in_dim(x, -1, axis, keepdims=False))
+  else:
+    has_nan = jnp.any(jnp.isnan(x), axis)
   q_shape, q = q.shape, (q / 100 if in_percent else q).ravel()
-  has_nan = jnp.isnan(jax.lax.index_in_dim(x, -1, axis, keepdims=False))
   column = (-1,) + (1,) * has_nan.ndim
   if ignores_nan:
     count = jnp.sum(~jnp.isnan(x), axis, q.dtype)
@@ -104,7 +126,12 @@ def _quantiles(x, q, axes, method, ignores_nan, in_percent):
     found = jnp.take(x, i.ravel(), axis, mode="clip")
     return jnp.where(has_nan, np.nan, jnp.moveaxis(found, axis, 0))
 
-  low, high = element(low), element(high)
+  if ranks is None:
+    low, high = element(low), element(high)
+  else:
+    low, high = (
+        jnp.where(has_nan, np.nan, y)[None] for y in _selected(x, axis, *ranks)
+    )
   if method == "linear":
     y = low.astype(q.dtype) * low_weight + high.astype(q.dtype) * high_weight
   elif method == "nearest":
@@ -114,6 +141,16 @@ def _quantiles(x, q, axes, method, ignores_nan, in_percent):
   else:
     y = low if method == "lower" else high
   return y.astype(x.dtype).reshape(q_shape + has_nan.shape)
+
+
+def _selected(x, axis, low, high):
+  """Returns the elements at `low` and at `high`, which may be the next one."""
+  x = partition(x, low, axis)
+  first = jax.lax.index_in_dim(x, low, axis, keepdims=False)
+  if low == high:
+    return first, first
+  x = partition(jax.lax.slice_in_dim(x, low, None, axis=axis), 1, axis)
+  return first, jax.lax.index_in_dim(x, 1, axis, keepdims=False)
 
 
 def _on_one_axis(x, axes):
