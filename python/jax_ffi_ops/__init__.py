@@ -35,6 +35,9 @@ if TYPE_CHECKING:
   from jax_ffi_ops.ops.cumprod import cumprod as cumprod
   from jax_ffi_ops.ops.cumsum import cumsum as cumsum
   from jax_ffi_ops.ops.layer_norm import layer_norm as layer_norm
+  from jax_ffi_ops.ops.linear_recurrence import (
+      linear_recurrence as linear_recurrence,
+  )
   from jax_ffi_ops.ops.nonzero import nonzero as nonzero
   from jax_ffi_ops.ops.partition import partition as partition
   from jax_ffi_ops.ops.rms_norm import rms_norm as rms_norm

@@ -24,6 +24,13 @@ def _add_rms_norm(x, residual):
   return _rms_norm(x + residual), x + residual
 
 
+def _linear_recurrence(a, b, axis):
+  def combine(first, second):
+    return first[0] * second[0], second[0] * first[1] + second[1]
+
+  return jax.lax.associative_scan(combine, (a, b), axis=axis)[1]
+
+
 class Case(NamedTuple):
   """What one line measures.
 
@@ -60,6 +67,9 @@ CASES = {
     "histogram2d": Case(jnp.histogram2d, [_MANY] * 2, {"bins": 100}),
     "layer_norm": Case(_layer_norm, [(4096, 1024)]),
     "lax_sort": Case(jax.lax.sort, [_ROWS]),
+    "linear_recurrence": Case(
+        _linear_recurrence, [(8, 2048, 512)] * 2, {"axis": 1}
+    ),
     "median": Case(jnp.median, [_MANY]),
     "nanmedian": Case(jnp.nanmedian, [_ROWS], {"axis": -1}),
     "nonzero": Case(

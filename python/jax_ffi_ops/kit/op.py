@@ -38,6 +38,7 @@ def op(
     reference: Callable[..., Any] | None = None,
     dtypes: _DTypes | None = None,
     parameters: Collection[str] = (),
+    stretched: Collection[str] = (),
     operands: Sequence[str] | None = None,
     weights: Mapping[str, str] | None = None,
     row_sums: Sequence[str] = (),
@@ -87,6 +88,8 @@ def op(
       them, but for weights. Or a mapping of each operand to its own; there, the
       name of another operand stands for that one's dtype.
     parameters: operands that calls give without loop dimensions.
+    stretched: operands of which some loop dimensions may be 1 in calls, where
+      those of others are larger. They are passed so: nothing is copied.
     operands: names of the operands; by default those of the reference.
     weights: operand to the operand x that it belongs to. Weights reach the
       handler in one dtype: that of x if all have it, else that in which sums
@@ -170,7 +173,7 @@ def op(
     first = next((n for n in required if n not in weights), None)
     same = {n: first for n in slots if first and n not in (first, *weights)}
   unknown = {
-      *parameters, *by_name, *same.values(), *weights, *weights.values(),
+      *parameters, *stretched, *by_name, *same.values(), *weights, *weights.values(),
       *row_sums,
   }.difference(slots)  # fmt: skip
   if unknown:
@@ -193,6 +196,7 @@ def op(
       ),
       same_dtype=same,
       parameters=frozenset(parameters),
+      stretched=frozenset(stretched),
       outputs=visible,
       residuals=kept,
       attributes=schema,

@@ -50,8 +50,9 @@ def call_of(
         op.name, op.signature, op.operands, shapes, _axis(op.name, axis)
     )
   dimensions.check(
-      op.name, op.signature, op.operands, shapes, op.parameters, trailing or 0
-  )
+      op.name, op.signature, op.operands, shapes, op.parameters, trailing or 0,
+      op.stretched,
+  )  # fmt: skip
   arrays = _in_common_dtypes(op, arrays)
   attributes = attribute_types.convert(op.name, op.attributes, keywords)
   return arrays, ForwardCall(declared, Value(attributes), present, trailing)

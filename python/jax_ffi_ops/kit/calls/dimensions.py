@@ -142,24 +142,26 @@ def check(
     shapes: Sequence[Shape],
     parameters: Collection[str] = (),
     trailing: int = 0,
+    stretched: Collection[str] = (),
 ) -> None:
   """Raises ValueError unless operands of these shapes can be called with.
 
-  All of them have the same loop dimensions, or none; `parameters` have none.
+  All of them have the same loop dimensions, or none; `parameters` have none,
+  and some of those of `stretched` may be 1.
   """
   sizes = {}  # core dimension -> the operand that has it first, and its size
-  loops = {}  # likewise
-  for index, (name, dims, shape) in enumerate(
-      zip(names, signature.operands, shapes, strict=True)
-  ):
+  loops = {}  # operand -> its loop dimensions
 
-    def require(holds, expected):
-      if not holds:
-        raise ValueError(
-            f"{op}: {name} must {expected}, got shape {shape}; the signature is"
-            f" {signature}."
-        )
+  def require(holds, expected):
+    if not holds:
+      raise ValueError(
+          f"{op}: {name} must {expected}, got shape {shape}; the signature is"
+          f" {signature}."
+      )
 
+  named = dict(zip(names, shapes, strict=True))
+  for index, (name, shape) in enumerate(named.items()):
+    dims = signature.operands[index]
     require(len(shape) >= len(dims), f"have {len(dims)} axes or more")
     has_loops = len(shape) > len(dims)
     require(not has_loops or name not in parameters, "have no leading axes")
@@ -184,13 +186,18 @@ def check(
       require(
           size == factor * own, f"have size {factor * own} along {dim!r} {like}"
       )
-    if not has_loops:
-      continue
-    own = {"leading": shape[:start]}
-    if index in signature.starred:
-      own["trailing"] = shape[start + len(dims) :]
-    for kind, axes in own.items():
-      first, expected = loops.setdefault(kind, (name, axes))
+    if has_loops:
+      loops[name] = {"leading": shape[:start]}
+      if index in signature.starred:
+        loops[name]["trailing"] = shape[start + len(dims) :]
+
+  full = {}  # leading and trailing: the operand that has them first, and these
+  for name in sorted(loops, key=lambda name: name in stretched):
+    shape = named[name]
+    for kind, axes in loops[name].items():
+      first, expected = full.setdefault(kind, (name, axes))
+      if name in stretched and len(axes) == len(expected):
+        axes = tuple(n if own == 1 else own for own, n in zip(axes, expected))
       require(
           axes == expected,
           f"have the {kind} axes {expected} of {first}, or none",

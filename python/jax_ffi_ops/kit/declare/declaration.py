@@ -40,6 +40,7 @@ class Declaration:
   dtypes: tuple[frozenset[np.dtype] | None, ...]
   same_dtype: Mapping[str, str]
   parameters: frozenset[str]
+  stretched: frozenset[str]
   outputs: tuple[str, ...]
   residuals: tuple[str, ...]
   attributes: Mapping[str, Attribute]

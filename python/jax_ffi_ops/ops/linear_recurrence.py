@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linear recurrences of first order."""
+
+import numbers
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+
+
+def _padded(x, fill, low, high):
+  # vmap leaves the axes of lax.pad where they are, not so of concatenate.
+  return jax.lax.pad(x, jnp.asarray(fill, x.dtype), [(low, high, 0)])
+
+
+def _before(x, fill, reverse):
+  """Returns, for each step, what x is at the step before it."""
+  return _padded(x, fill, *((-1, 1) if reverse else (1, -1)))
+
+
+def _reference(a, b, h0, *, reverse, shifted):
+  wide = jnp.promote_types(b.dtype, np.float32)
+  start = jnp.zeros((), wide) if h0 is None else h0.astype(wide)
+  if shifted:
+    a = _before(a, 1, reverse)
+
+  def step(h, pair):
+    h = pair[0].astype(wide) * h + pair[1].astype(wide)
+    return h, h.astype(b.dtype)
+
+  return jax.lax.scan(step, start, (a, b), reverse=reverse)[1]
+
+
+def _backward(a, h0, h, dh, *, reverse, shifted):
+  # The sum of dh[s] dh[s]/db[t] over s: the recurrence from the other end.
+  db = _recurrence(a, dh, reverse=not reverse, shifted=not shifted)
+  if shifted:
+    da = _before(db, 0, not reverse) * h
+  else:
+    da = db * _before(h, 0, reverse)
+  if h0 is None or not len(h):
+    return da, db, None if h0 is None else jnp.zeros_like(h0)
+  first = slice(-1, None) if reverse else slice(0, 1)
+  if shifted:
+    return da, db, db[first][0]
+  # h0[None], but the op leaves the axes of vmap where they are.
+  one, zero = jnp.ones(1, h.dtype), jnp.zeros(1, h.dtype)
+  start = _recurrence(one, zero, h0, reverse=False, shifted=False)
+  others = len(h) - 1
+  da0 = _padded(
+      db[first] * start, 0, *((others, 0) if reverse else (0, others))
+  )
+  return da + da0, db, (a[first] * db[first])[0]
+
+
+_recurrence = kit.op(
+    "linear_recurrence",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("liblinear_recurrence_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(n,*),(n,*),(*)?->(n,*)",
+    # With `shifted`, a[t-1] takes the place of a[t], and 1 that of a[0].
+    attributes={"reverse": np.bool_, "shifted": np.bool_},
+    reference=_reference,
+    dtypes=(*kit.FLOATING, np.complex64, np.complex128),
+    stretched=("a",),
+    outputs=("h",),
+    residuals=("h",),
+    backward=_backward,
+)
+
+
+def _stretched(a, shape, axis):
+  """Returns a with all of the axes of b, of which those it lacked are 1."""
+  own = (1,) * (len(shape) - np.ndim(a)) + np.shape(a)
+  if len(own) != len(shape) or any(
+      size not in (1, full) for size, full in zip(own, shape)
+  ):
+    raise ValueError(
+        f"linear_recurrence: a must broadcast to the shape {shape} of b, got"
+        f" {np.shape(a)}."
+    )
+  if not isinstance(axis, int) or not -len(shape) <= axis < len(shape):
+    return a  # The op says what is wrong with it.
+  n = shape[axis]
+  if own.count(1) - (own[axis] == 1) == len(shape) - 1:
+    return jnp.broadcast_to(jnp.reshape(a, own[axis]), n)
+  along = list(own)
+  along[axis] = n
+  return jnp.broadcast_to(jnp.reshape(a, own), along)
+
+
+@kit.public(_recurrence)
+def linear_recurrence(
+    a: jax.Array,
+    b: jax.Array,
+    h0: jax.Array | None = None,
+    *,
+    axis: int = 0,
+    reverse: bool = False,
+) -> jax.Array:
+  """Computes h[t] = a[t] h[t-1] + b[t] along an axis, on a CPU at full speed.
+
+  It goes from one element to the next, so factors that are 0, large, infinite or
+  NaN do what they do in a plain loop. The result does not depend on the number
+  of threads. Those of 16-bit numbers are kept in float32, and each is rounded
+  once.
+
+  Its gradients are recurrences too. Each order of them takes one more pass.
+
+  Args:
+    a: the factors: an array that broadcasts to the shape of b as in NumPy, or a
+      number. It is copied only along `axis`, if it lacks this axis.
+    b: an array of floating-point or complex numbers.
+    h0: what h is before the first step: an array of b's shape without `axis`,
+      or a scalar array. By default, zeros.
+    axis: the axis to go along; the last one is -1.
+    reverse: whether to go from the last element to the first: h[t] = a[t]
+      h[t+1] + b[t].
+
+  Returns:
+    h, an array of b's shape and dtype.
+
+  Raises:
+    TypeError: an operand is no array, or has no such dtype, or not that of b.
+    ValueError: shapes do not fit, or b has no such axis.
+  """
+  if isinstance(a, numbers.Number):
+    a = jnp.asarray(a, getattr(b, "dtype", None))
+  return _recurrence(
+      _stretched(a, np.shape(b), axis),
+      b, h0, axis=axis, reverse=reverse, shifted=False,
+  )  # fmt: skip

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""linear_recurrence: its definition."""
+
+from absl.testing import absltest
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+from jax_ffi_ops import linear_recurrence
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import Bounded
+from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import Operand
+from jax_ffi_ops.kit.testing.base import THOROUGH
+from jax_ffi_ops.kit.testing.rounding import gamma
+from jax_ffi_ops.kit.testing.rounding import in_range
+
+_DTYPES = (*kit.FLOATING, np.complex64, np.complex128)
+
+
+def _sequential(a, b, h0, reverse):
+  """Returns the recurrence along the last axis, and bounds of its error.
+
+  A step of an accumulator's dtype adds two roundings to the error so far, which
+  `a` multiplies. (A product of complex numbers has four.)
+  """
+  shape = np.broadcast_shapes(a.shape, b.shape, np.shape(h0) + (1,))
+  a, b = np.broadcast_to(a, shape), np.broadcast_to(b, shape)
+  wide = b.dtype
+  h = np.zeros(b.shape[:-1], wide) if h0 is None else h0
+  steps = range(b.shape[-1])
+  values, sizes = np.empty_like(b), np.empty(b.shape, abs(b).dtype)
+  size = 0
+  for t in reversed(steps) if reverse else steps:
+    with np.errstate(all="ignore"):
+      product = a[..., t] * h
+      h = product + b[..., t]
+      # How large the error is, divided by that of four roundings.
+      size = np.abs(a[..., t]) * size + np.abs(product) + np.abs(h)
+    values[..., t], sizes[..., t] = h, size
+  return values, sizes
+
+
+def _definition(a, b, h0, *, reverse, shifted):
+  is_plain = not isinstance(b, Bounded)
+  factors, terms = (a, b) if is_plain else (a.value, b.value)
+  if shifted:
+    one = np.ones_like(factors[..., :1])
+    pair = (factors[..., 1:], one) if reverse else (one, factors[..., :-1])
+    factors = np.concatenate(pair, -1)[..., : factors.shape[-1]]
+  start = h0 if is_plain or h0 is None else h0.value
+  y, sizes = _sequential(factors, terms, start, reverse)
+  if is_plain:
+    return y
+  tiny = jnp.finfo(b.dtype).smallest_normal
+  error = sizes * gamma(4, b.dtype) + (sizes > 0) * tiny * y.shape[-1]
+  return Bounded(in_range(y, b.dtype), b.dtype, error)
+
+
+def _below_one(rng, shape):
+  return rng.uniform(-1, 1, shape)
+
+
+class LinearRecurrenceTest(testing.OpTest):
+  case = Case(
+      # The op itself, whose `a` has all loop dimensions or none.
+      kit.ops_of(linear_recurrence)[0],
+      [Operand((16,), values=_below_one), Operand((16,)), Operand()],
+      attributes={"reverse": True, "shifted": False},
+      definition=_definition,
+      trailing=1,
+  )
+
+
+class RecurrenceTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(jax.enable_x64(True))
+
+  def _array(self, dtype, shape, seed):
+    rng = np.random.default_rng([seed, *shape])
+    x = rng.uniform(-1, 1, shape)
+    if jnp.issubdtype(dtype, jnp.complexfloating):
+      x = x + 1j * rng.uniform(-1, 1, shape)
+    return x.astype(dtype)
+
+  def _check(self, a, b, h0, axis, reverse):
+    dtype = jnp.dtype(b.dtype)
+    got = np.asarray(linear_recurrence(a, b, h0, axis=axis, reverse=reverse))
+    self.assertEqual((got.dtype, got.shape), (dtype, b.shape))
+    wide = np.longdouble if dtype.kind != "c" else np.clongdouble
+    a = np.broadcast_to(a.astype(wide), b.shape)
+    want, sizes = _sequential(
+        np.moveaxis(a, axis, -1),
+        np.moveaxis(b.astype(wide), axis, -1),
+        None if h0 is None else h0.astype(wide),
+        reverse,
+    )
+    want, sizes = np.moveaxis(want, -1, axis), np.moveaxis(sizes, -1, axis)
+    inner = np.float32 if dtype.itemsize == 2 else jnp.finfo(dtype).dtype
+    error = sizes * gamma(4, inner) + 1e-37
+    if dtype.itemsize == 2:
+      error = error + gamma(1, dtype) * (abs(want) + error)
+    worst = np.max(abs(got.astype(wide) - want) - error, initial=-1)
+    self.assertLess(worst, 0, f"{dtype}{b.shape}, {axis}, {reverse}")
+
+  def test_definition(self):
+    shapes = (
+        ((19, 300), 1),
+        ((2, 40, 1100), 1),
+        ((1000,), 0),
+        ((0,), 0),
+        ((1,), 0),
+        ((3, 37), 1),
+        ((300, 19), 0),
+        ((2, 3, 40, 5), 2),
+        ((40, 0), 0),
+    )
+    for dtype in _DTYPES:
+      every = THOROUGH or dtype == np.float32
+      for shape, axis in shapes if every else shapes[:2]:
+        for reverse in (False, True):
+          a, b = self._array(dtype, shape, 1), self._array(dtype, shape, 2)
+          rest = shape[:axis] + shape[axis + 1 :]
+          h0 = (
+              self._array(dtype, rest, 3) if reverse or len(shape) > 1 else None
+          )
+          self._check(a, b, h0, axis, reverse)
+
+  def test_factors_without_some_axes(self):
+    shape = (2, 3, 40, 5, 4)
+    b = self._array(np.float32, shape, 1)
+    h0 = self._array(np.float32, (2, 3, 5, 4), 2)
+    for own in (
+        (),
+        (4,),
+        (40, 1, 1),
+        (40, 5, 1),
+        (40, 1, 4),
+        (1, 5, 4),
+        (3, 1, 5, 4),
+        (2, 1, 40, 5, 4),
+        (2, 1, 40, 1, 1),
+        (1, 3, 40, 1, 4),
+        (1, 1, 1, 1, 1),
+    ):
+      a = self._array(np.float32, own, 3)
+      self._check(a, b, h0, 2, reverse=True)
+
+  def test_gradients_of_factors_without_some_axes(self):
+    shape = (2, 3, 4)
+    b, h0 = self._array(np.float64, shape, 1), self._array(
+        np.float64, (2, 4), 2
+    )
+    for own in ((4,), (3, 1), (2, 1, 1), ()):
+      a = self._array(np.float64, own, 3)
+      jax.test_util.check_grads(
+          lambda a, b: linear_recurrence(a, b, h0, axis=1), (a, b), 1, ["rev"]
+      )
+
+  def test_special_factors(self):
+    """A factor of 0 ends what came before; NaN and inf go on as they do."""
+    a = np.array([2.0, 0, 3, np.inf, 0, 0, 1, np.nan, 0, 1])
+    b = np.array([1.0, 1, 0, 0, 1, 1, np.inf, 1, 1, 1])
+    want = [1, 1, 3, np.inf, np.nan] + [np.nan] * 5
+    for dtype in _DTYPES[:4]:
+      for shape in ((10,), (10, 1), (10, 33)):
+        x, y = (np.broadcast_to(v.reshape(10, *(1,) * (len(shape) - 1)), shape)
+                .astype(dtype) for v in (a, b))  # fmt: skip
+        h = np.asarray(linear_recurrence(x, y)).astype(float)
+        np.testing.assert_array_equal(h.reshape(10, -1)[:, 0], want)
+        h = linear_recurrence(x.T.copy(), y.T.copy(), axis=-1)
+        h = np.asarray(h).astype(float)
+        np.testing.assert_array_equal(h.T.reshape(10, -1)[:, -1], want)
+
+  def test_what_grows_and_ends(self):
+    """Products of factors overflow where the recurrence does not."""
+    a = np.tile(np.array([1e30, 1e30, 0, 1e-30], np.float32), 50)
+    b = np.tile(np.array([0, 0, 1, 0], np.float32), 50)
+    h = np.asarray(linear_recurrence(a, b))
+    np.testing.assert_allclose(h[2::4], 1)
+    np.testing.assert_allclose(h[3::4], 1e-30)
+    np.testing.assert_allclose(h[4::4], 1)
+
+  def test_on_the_unit_circle(self):
+    n = 1 << 16
+    a = np.exp(1j * np.linspace(0.1, 3, 3))
+    h = linear_recurrence(
+        np.tile(a[:, None], n), np.zeros((3, n), complex), np.ones(3) + 0j,
+        axis=1,
+    )  # fmt: skip
+    np.testing.assert_allclose(np.abs(h[:, -1]), 1, n * 1e-15)
+    np.testing.assert_allclose(h[:, -1], a**n, n * 1e-15)
+
+  def test_one_row_as_many(self):
+    for dtype in (np.float32, jnp.bfloat16, np.complex64):
+      a = self._array(dtype, (5000,), 1)
+      b = self._array(dtype, (5000,), 2)
+      one = np.asarray(linear_recurrence(a, b)).tobytes()
+      many = np.asarray(
+          linear_recurrence(np.stack([a] * 37), np.stack([b] * 37), axis=1)
+      )
+      for row in many:
+        self.assertEqual(row.tobytes(), one)
+
+  def test_gradients_of_complex_numbers(self):
+    a, b = (self._array(np.complex128, (3, 7), seed) for seed in (1, 2))
+    h0 = self._array(np.complex128, (3,), 3)
+    function = lambda a, b, h0: linear_recurrence(a, b, h0, axis=1)
+    jax.test_util.check_grads(function, (a, b, h0), 2, ["rev"])
+
+  def test_refuses_other_shapes(self):
+    ones = jnp.ones
+    for a, b, h0, axis in (
+        (ones((2, 4)), ones((3, 4)), None, 1),
+        (ones((3, 5)), ones((3, 4)), None, 1),
+        (ones((3, 4)), ones((1, 4)), None, 1),
+        (ones((2, 3, 4)), ones((3, 4)), None, 1),
+        (ones((3, 4)), ones((3, 4)), ones(4), 1),
+        (ones(4), ones(4), None, 1),
+        (1.0, ones(()), None, 0),
+    ):
+      with self.assertRaisesRegex(ValueError, "linear_recurrence"):
+        linear_recurrence(a, b, h0, axis=axis)
+    with self.assertRaisesRegex(TypeError, "linear_recurrence"):
+      linear_recurrence(ones(4, jnp.bfloat16), ones(4))
+
+
+if __name__ == "__main__":
+  absltest.main()

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <complex>
+
+#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/scans/recurrence_columns.h"
+#include "xla_ffi_ops/scans/recurrence_rows.h"
+
+namespace xla_ffi_ops {
+
+#define XLA_FFI_OPS_INSTANTIATE(T)                                           \
+  template int64_t RecurrenceRowsAtOnce<T>();                                \
+  template void RunRecurrenceRows(const Recurrence<T>&, int64_t, int64_t);   \
+  template void RunRecurrenceColumns(const Recurrence<T>&, int64_t, int64_t, \
+                                     int64_t);
+XLA_FFI_OPS_INSTANTIATE(Float16)
+XLA_FFI_OPS_INSTANTIATE(BFloat16)
+XLA_FFI_OPS_INSTANTIATE(float)
+XLA_FFI_OPS_INSTANTIATE(double)
+XLA_FFI_OPS_INSTANTIATE(std::complex<float>)
+XLA_FFI_OPS_INSTANTIATE(std::complex<double>)
+#undef XLA_FFI_OPS_INSTANTIATE
+
+}  // namespace xla_ffi_ops

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handler of linear_recurrence, (n,*),(n,*),(*)?->(n,*).
+#include <algorithm>
+#include <cstdint>
+
+#include "xla_ffi_ops/ffi.h"
+#include "xla_ffi_ops/scans/recurrence.h"
+
+namespace xla_ffi_ops {
+namespace {
+
+using Buffer = ffi::AnyBuffer;
+using RecurrenceDTypes =
+    DTypes<ffi::F16, ffi::BF16, ffi::F32, ffi::F64, ffi::C64, ffi::C128>;
+
+enum Bits : int64_t { kA = 1, kB = 2, kH0 = 4 };  // of `present`
+
+// Threads share the rows of one column.
+template <typename T>
+HandlerResult RunRows(const CpuContext& device, const Recurrence<T>& call,
+                      int64_t rows) {
+  // Few rows are computed at once if all threads have some only so.
+  const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
+  const int64_t share = (rows + threads - 1) / threads;
+  const int64_t at_once = std::min(share, RecurrenceRowsAtOnce<T>());
+  const int64_t grain = Grain(3 * call.n * sizeof(T));
+  return ParallelFor(
+      device.pool, rows, (grain + at_once - 1) / at_once * at_once,
+      [=](int64_t begin, int64_t end) { RunRecurrenceRows(call, begin, end); });
+}
+
+// Threads share the columns, in strips that are whole cache lines wide, and
+// narrow enough for all threads to have some.
+template <typename T>
+HandlerResult RunColumns(const CpuContext& device, const Recurrence<T>& call,
+                         int64_t rows) {
+  constexpr int64_t kLine = std::max<int64_t>(1, 64 / sizeof(T));
+  const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
+  const int64_t share = (rows * call.columns + threads - 1) / threads;
+  const int64_t width =
+      std::min(call.columns, std::clamp<int64_t>(share / kLine, 1, 64) * kLine);
+  const int64_t strips = (call.columns + width - 1) / width;
+  return ParallelFor(
+      device.pool, rows * strips, Grain(3 * width * call.n * sizeof(T)),
+      [=](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t column = i % strips * width;
+          RunRecurrenceColumns(call, i / strips, column,
+                               std::min(call.columns, column + width));
+        }
+      });
+}
+
+HandlerResult RecurrenceHandler(CpuContext device, bool reverse, bool shifted,
+                                int64_t present, int64_t trailing_rank,
+                                ffi::RemainingArgs operands,
+                                ffi::Result<Buffer> h) {
+  Dim n = kUnknownDim;
+  Argument a("a"), b("b"), h0("h0", (present & kH0) != 0);
+  Call call;
+  call.TrailingRank(trailing_rank);
+  call.Present(present, kA | kB, kH0);
+  call.Operands(operands, {&a, &b, &h0});
+  call.Operand(a, RecurrenceDTypes(), {&n});
+  call.Operand(b, a.dtype(), {&n});
+  if (h0.given) call.Operand(h0, a.dtype(), {});
+  call.Result("h", *h, a.dtype(), {&n});
+  if (!call.Done()) return call.error();
+
+  return Dispatch(RecurrenceDTypes(), a.dtype(), [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    const auto operand = [&](const Argument& x) -> RecurrenceOperand<T> {
+      if (!x.given) return {};
+      return {x.data<const T>(), x.core_rank == 0 ? 1 : n,
+              call.TrailingSize(*x.buffer, x.core_rank), x.map,
+              call.TrailingMap(x.name.c_str(), *x.buffer, x.core_rank)};
+    };
+    const Recurrence<T> recurrence{n,           Product(call.trailing()),
+                                   reverse,     shifted,
+                                   operand(a),  operand(b),
+                                   operand(h0), Data<T>(*h)};
+    const int64_t rows = Product(call.loops());
+    if (!call.ok()) return HandlerResult(call.error());
+    if (n == 0 || rows == 0 || recurrence.columns == 0) {
+      return HandlerResult(ffi::Error::Success());
+    }
+    return recurrence.columns == 1 ? RunRows(device, recurrence, rows)
+                                   : RunColumns(device, recurrence, rows);
+  });
+}
+
+}  // namespace
+
+XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_linear_recurrence_fwd, RecurrenceHandler,
+                           .Attr<bool>("reverse")
+                               .Attr<bool>("shifted")
+                               .Attr<int64_t>("present")
+                               .Attr<int64_t>("trailing_rank")
+                               .RemainingArgs()
+                               .Ret<Buffer>());  // h
+
+}  // namespace xla_ffi_ops

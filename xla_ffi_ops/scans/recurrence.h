@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// A linear recurrence on the CPU: h[i] = a[i] h[i-1] + b[i], where i counts
+// from where it begins. Each result is computed from the one before, in this
+// order.
+#ifndef XLA_FFI_OPS_SCANS_RECURRENCE_H_
+#define XLA_FFI_OPS_SCANS_RECURRENCE_H_
+
+#include <complex>
+#include <cstdint>
+
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/rows.h"
+
+namespace xla_ffi_ops {
+
+// An operand, [rows..., steps, columns...], whose rows and columns may
+// broadcast.
+template <typename T>
+struct RecurrenceOperand {
+  const T* data = nullptr;
+  int64_t steps = 1;
+  int64_t width = 1;  // its own columns
+  RowMap rows, columns;
+
+  const T* Row(int64_t row) const { return data + rows(row) * steps * width; }
+};
+
+// A call, and its result h, [rows, n, columns].
+template <typename T>
+struct Recurrence {
+  // Where the i-th step is.
+  int64_t At(int64_t i) const { return reverse ? n - 1 - i : i; }
+  T* Row(int64_t row) const { return h + row * n * columns; }
+
+  int64_t n, columns;
+  bool reverse;
+  // Whether a[i-1] takes the place of a[i], and 1 that of a[0].
+  bool shifted;
+  RecurrenceOperand<T> a, b;
+  RecurrenceOperand<T> h0;  // its data may be null, for zeros
+  T* h;
+};
+
+// How many rows of one column are computed at a time, at most.
+template <typename T>
+int64_t RecurrenceRowsAtOnce();
+
+// Computes rows [begin, end) of a call with one column.
+template <typename T>
+void RunRecurrenceRows(const Recurrence<T>& call, int64_t begin, int64_t end);
+
+// Computes columns [begin, end) of a row.
+template <typename T>
+void RunRecurrenceColumns(const Recurrence<T>& call, int64_t row, int64_t begin,
+                          int64_t end);
+
+namespace internal {
+
+// a h + b.
+template <typename E>
+XLA_FFI_OPS_HD E MultiplyAdd(E a, E h, E b) {
+  return a * h + b;
+}
+// Without the detours that operator* takes where there are infinities.
+template <typename R>
+XLA_FFI_OPS_HD std::complex<R> MultiplyAdd(const std::complex<R>& a,
+                                           const std::complex<R>& h,
+                                           const std::complex<R>& b) {
+  return {a.real() * h.real() - a.imag() * h.imag() + b.real(),
+          a.real() * h.imag() + a.imag() * h.real() + b.imag()};
+}
+
+}  // namespace internal
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_SCANS_RECURRENCE_H_

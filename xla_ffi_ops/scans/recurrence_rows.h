@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear recurrences along contiguous rows: a vector has the same step of
+// several rows. Squares of elements are transposed in registers.
+#ifndef XLA_FFI_OPS_SCANS_RECURRENCE_ROWS_H_
+#define XLA_FFI_OPS_SCANS_RECURRENCE_ROWS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "xla_ffi_ops/kit/cpu_level.h"
+#include "xla_ffi_ops/scans/elements.h"
+#include "xla_ffi_ops/scans/recurrence.h"
+#include "xla_ffi_ops/scans/transpose_lanes.h"
+
+namespace xla_ffi_ops {
+namespace internal {
+
+// Vectors of 32 bytes suffice: memory is slower. Complex rows go one by one.
+template <typename E>
+inline constexpr int kRecurrenceLanes =
+    std::is_floating_point_v<E> ? 32 / sizeof(E) : 1;
+
+// Steps of some rows. `a` and `b` point to the factors and terms of each row,
+// and `h` to its results.
+template <typename E>
+struct RowSteps {
+  static constexpr int kLanes = kRecurrenceLanes<E>;
+
+  // Computes the step at `at` of one row.
+  XLA_FFI_OPS_HD void One(int row, int64_t at) {
+    state[row] = MultiplyAdd(a[row][at], state[row], b[row][at]);
+    h[row][at] = state[row];
+  }
+
+  // Computes kLanes steps of all rows, from `at` on.
+  template <bool kReverse>
+  XLA_FFI_OPS_HD void Square(int64_t at) {
+    using V = Vec<E, kLanes>;
+    V factors[kLanes], terms[kLanes], last;
+#pragma GCC unroll 16
+    for (int r = 0; r < kLanes; ++r) {
+      Load<E, kLanes>(a[r] + at, &factors[r]);
+      Load<E, kLanes>(b[r] + at, &terms[r]);
+    }
+    TransposeLanes<E, kLanes>(factors);
+    TransposeLanes<E, kLanes>(terms);
+    Load<E, kLanes>(state, &last);
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) {
+      const int step = kReverse ? kLanes - 1 - i : i;
+      last = factors[step] * last + terms[step];
+      terms[step] = last;
+    }
+    Store<E, kLanes>(last, state);
+    TransposeLanes<E, kLanes>(terms);
+#pragma GCC unroll 16
+    for (int r = 0; r < kLanes; ++r) Store<E, kLanes>(terms[r], h[r] + at);
+  }
+
+  // Computes n steps of `rows` rows. Others have to be copies of one of these.
+  void Run(int64_t n, int rows) {
+    AtCpuLevel([this, n, rows]() XLA_FFI_OPS_INLINED {
+      int64_t done = 0;
+      if constexpr (kLanes > 1) {
+        for (; done + kLanes <= n; done += kLanes) {
+          if (reverse) {
+            Square<true>(n - kLanes - done);
+          } else {
+            Square<false>(done);
+          }
+        }
+      }
+      for (int r = 0; r < rows; ++r) {
+        for (int64_t i = done; i < n; ++i) One(r, reverse ? n - 1 - i : i);
+      }
+    });
+  }
+
+  bool reverse;
+  const E* a[kLanes];
+  const E* b[kLanes];
+  E* h[kLanes];
+  E state[kLanes] = {};
+};
+
+// The rows of a call that are computed at once: those from `begin` on, and then
+// copies of the first one.
+template <typename T>
+class RowGroup {
+  using E = typename Numbers<T>::Element;
+  static constexpr int kLanes = RowSteps<E>::kLanes;
+
+ public:
+  RowGroup(const Recurrence<T>& call, int64_t begin, int rows)
+      : call_(call), rows_(rows) {
+    steps_.reverse = call.reverse;
+    for (int r = 0; r < kLanes; ++r) {
+      const int64_t row = begin + (r < rows ? r : 0);
+      a_[r] = call.a.Row(row);
+      b_[r] = call.b.Row(row);
+      h_[r] = call.Row(row);
+      if (call.h0.data) steps_.state[r] = static_cast<E>(*call.h0.Row(row));
+    }
+  }
+
+  void Run() {
+    if (call_.shifted) First();
+    // The other steps: where they are, and where their factors are from there.
+    const int64_t n = call_.n - call_.shifted;
+    const int64_t begin = call_.reverse ? 0 : call_.shifted;
+    const int64_t shift = call_.At(0) - call_.At(call_.shifted);
+    if constexpr (std::is_same_v<T, E>) {
+      for (int r = 0; r < kLanes; ++r) {
+        steps_.a[r] = a_[r] + begin + shift;
+        steps_.b[r] = b_[r] + begin;
+        steps_.h[r] = h_[r] + begin;
+      }
+      steps_.Run(n, rows_);
+    } else {
+      for (int64_t done = 0; done < n; done += kPiece) {
+        const int64_t count = std::min(kPiece, n - done);
+        Convert(begin + (call_.reverse ? n - done - count : done), shift,
+                count);
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kPiece = 256;  // of all rows fit the fastest cache
+
+  // The first step, with the factor 1.
+  void First() {
+    const int64_t at = call_.At(0);
+    for (int r = 0; r < kLanes; ++r) {
+      steps_.state[r] += static_cast<E>(b_[r][at]);
+      h_[r][at] = static_cast<T>(steps_.state[r]);
+    }
+  }
+
+  // Computes `count` steps from `at` on in copies, which it converts.
+  void Convert(int64_t at, int64_t shift, int64_t count) {
+    E a[kLanes][kPiece], b[kLanes][kPiece];
+    for (int r = 0; r < kLanes; ++r) {
+      const int copied = r < rows_ ? r : 0;
+      steps_.a[r] = a[copied];
+      steps_.b[r] = steps_.h[r] = b[copied];
+    }
+    for (int r = 0; r < rows_; ++r) {
+      Numbers<T>::To(a_[r] + at + shift, a[r], count);
+      Numbers<T>::To(b_[r] + at, b[r], count);
+    }
+    steps_.Run(count, rows_);
+    for (int r = 0; r < rows_; ++r) {
+      Numbers<T>::From(b[r], h_[r] + at, count);
+    }
+  }
+
+  const Recurrence<T>& call_;
+  const int rows_;
+  const T* a_[kLanes];
+  const T* b_[kLanes];
+  T* h_[kLanes];
+  RowSteps<E> steps_;
+};
+
+}  // namespace internal
+
+template <typename T>
+int64_t RecurrenceRowsAtOnce() {
+  return internal::RowSteps<typename internal::Numbers<T>::Element>::kLanes;
+}
+
+template <typename T>
+void RunRecurrenceRows(const Recurrence<T>& call, int64_t begin, int64_t end) {
+  for (int64_t next; begin < end; begin = next) {
+    next = std::min(end, begin + RecurrenceRowsAtOnce<T>());
+    internal::RowGroup<T>(call, begin, static_cast<int>(next - begin)).Run();
+  }
+}
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_SCANS_RECURRENCE_ROWS_H_

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transposes a square of elements in registers.
+#ifndef XLA_FFI_OPS_SCANS_TRANSPOSE_LANES_H_
+#define XLA_FFI_OPS_SCANS_TRANSPOSE_LANES_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/scans/vectors.h"
+
+namespace xla_ffi_ops::internal {
+
+// Of two vectors, the blocks of `by` lanes that are at even places, or at odd
+// ones, of each of them: the second row of blocks of a matrix, and the first.
+template <int by, bool odd, int per, typename Units, int units, int... i>
+XLA_FFI_OPS_HD void TakeBlocks(const Units& a, const Units& b, Units* to,
+                               std::integer_sequence<int, i...>) {
+  constexpr int size = by * per;
+  Shuffle<units, (i / size % 2 == 0 ? i + odd * size
+                                    : units + i - (1 - odd) * size)...>(a, b,
+                                                                        to);
+}
+
+// In each square of 2 by 2 blocks, swaps the two that are off the diagonal; and
+// then so in larger squares.
+template <int by, typename T, int lanes>
+XLA_FFI_OPS_HD void SwapBlocks(Vec<T, lanes>* rows) {
+  if constexpr (by < lanes) {
+    constexpr int per = sizeof(T) / 4, units = lanes * per;
+    using Units = Vec<int32_t, units>;
+    constexpr std::make_integer_sequence<int, units> each;
+#pragma GCC unroll 16
+    for (int i = 0; i < lanes; ++i) {
+      if (i & by) continue;
+      const Units a = (Units)rows[i], b = (Units)rows[i + by];
+      Units even, odd;
+      TakeBlocks<by, false, per, Units, units>(a, b, &even, each);
+      TakeBlocks<by, true, per, Units, units>(a, b, &odd, each);
+      rows[i] = (Vec<T, lanes>)even;
+      rows[i + by] = (Vec<T, lanes>)odd;
+    }
+    SwapBlocks<2 * by, T, lanes>(rows);
+  }
+}
+
+// Lane i of row j becomes lane j of row i.
+template <typename T, int lanes>
+XLA_FFI_OPS_HD void TransposeLanes(Vec<T, lanes>* rows) {
+  SwapBlocks<1, T, lanes>(rows);
+}
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_SCANS_TRANSPOSE_LANES_H_
