@@ -306,6 +306,40 @@ class KitDeclarationTest(parameterized.TestCase):
           broadcast_operands=True,
       )
 
+  @parameterized.parameters(
+      ({"local": lambda z: z}, "split.local has parameters named"),
+      ({"local": lambda before: before}, "split.local has parameters named"),
+      ({"identity": lambda: (0, 0)}, "returns 2 numbers for a state of 1"),
+      (
+          {"combine": lambda a, b: (a[0] == b[0],)},
+          r"but a state is float32\[\]",
+      ),
+      ({"combine": lambda a, b: (a[0],) * 2}, "split.combine returns"),
+      ({"apply": lambda x, whole: whole[0]}, "`split.apply` returns"),
+      ({"dimension": "m"}, "a dimension that is split stands once"),
+  )
+  def test_split_that_is_none(self, change, message):
+    split = {
+        "local": lambda x: jnp.sum(x),
+        "identity": lambda: 0,
+        "combine": lambda a, b: (a[0] + b[0],),
+        "apply": lambda x, whole: x / whole[0],
+    }
+    with self.assertRaisesRegex((TypeError, ValueError), message):
+      _declare(
+          "test_op",
+          reference=lambda x: x / jnp.sum(x),
+          split=kit.Split(**split | change),
+      )
+
+  @parameterized.parameters("(m,n)->(n)", "(n,n)->()", "(2n)->(n)")
+  def test_dimension_that_cannot_be_split(self, signature):
+    split = kit.Split(
+        local=jnp.sum, identity=int, combine=max, apply=lambda x, whole: x
+    )
+    with self.assertRaisesRegex(ValueError, "dimension"):
+      _declare("test_op", signature, reference=lambda x: x, split=split)
+
   def test_64_bits_that_an_op_does_not_take(self):
     """Outside of x64, what jax has of 64 bits is narrowed as NumPy's is."""
     op = _declare("test_op", dtypes=("int32",))

@@ -16,6 +16,7 @@ from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
 from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.declare.names import Names
 from jax_ffi_ops.kit.declare.signature import Signature
+from jax_ffi_ops.kit.declare.split import Split
 from jax_ffi_ops.kit.function import Op
 from jax_ffi_ops.kit.load.library import Library
 
@@ -48,6 +49,7 @@ def op(
     use_handler: Callable[..., bool] | None = None,
     is_faster: Callable[..., bool] | None = None,
     broadcast_operands: bool = False,
+    split: Split | None = None,
 ) -> Op:
   """Declares an op that is a generalized ufunc.
 
@@ -118,6 +120,8 @@ def op(
       dimensions in full, and sum over none. If so, an operand that rows or the
       batch of a `vmap` share is copied to the full shape. If not, it is passed
       as it is: with no loop dimensions, or with some that are 1.
+    split: how devices compute the op that each have a piece of a core. Without
+      it, XLA gathers a core that is split.
 
   Returns:
     A function of the operands (arrays) and attributes (keywords) that returns
@@ -222,6 +226,13 @@ def op(
       use_handler=use_handler,
       is_faster=is_faster,
       broadcast_operands=broadcast_operands,
+      split=split
+      and split.resolved(
+          name,
+          [*known, *cotangents],
+          slots,
+          (*parsed.operands, *parsed.results),
+      ),
       forward_platforms=library.register(key + "_fwd"),
       backward_platforms=library.register(key + "_bwd", required=False),
   )

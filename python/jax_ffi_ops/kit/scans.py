@@ -27,7 +27,7 @@ def scan_op(
     name: of the op, and of the function of jax.lax.
     library: has its handler.
     allowed: the dtypes that this takes.
-    **rules: those for derivatives, as for `kit.op`.
+    **rules: those for derivatives and split cores, as for `kit.op`.
   """
   namesake = getattr(jax.lax, name)
 

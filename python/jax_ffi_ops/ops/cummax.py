@@ -30,6 +30,41 @@ def extremum_jvp(x, y, x_dot, *, reverse):
   return x_dot.at[places].get(mode="promise_in_bounds")
 
 
+def extremum_split(scan, sign):
+  """Returns how devices scan that each have a piece.
+
+  A state is an extremum, and whether there is one.
+
+  Args:
+    scan: the op.
+    sign: 1 if it finds minima, -1 if it finds maxima.
+  """
+
+  def first(a, b):
+    """Returns that of two states that comes first, unless b is more extreme."""
+    keeps = (a[0] <= b[0] if sign > 0 else a[0] >= b[0]) | (a[0] != a[0])
+    keeps &= a[1] != 0
+    return jnp.where(keeps, a[0], b[0]), a[1] | b[1]
+
+  def local(x, *, reverse):
+    y = scan(x, reverse=reverse)[0 if reverse else -1]
+    if jnp.issubdtype(y.dtype, jnp.floating):
+      y = y.astype(kit.accumulator(y.dtype))
+    return y, np.int32(1)
+
+  def apply(x, before, after, *, reverse):
+    y = scan(x, reverse=reverse)
+    carry = after if reverse else before
+    return first(carry, (y.astype(carry[0].dtype), 0))[0].astype(x.dtype)
+
+  return kit.Split(
+      local=local,
+      identity=lambda x, *, reverse: (0, 0),
+      combine=lambda a, b, *, reverse: first(b, a) if reverse else first(a, b),
+      apply=apply,
+  )
+
+
 _cummax = kit.scan_op(
     "cummax",
     library=kit.Library(
@@ -37,6 +72,7 @@ _cummax = kit.scan_op(
         prefix="xla_ffi_ops_",
     ),
     jvp=extremum_jvp,
+    split=extremum_split(lambda *x, **y: _cummax(*x, **y), -1),
 )
 
 

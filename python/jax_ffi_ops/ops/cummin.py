@@ -7,6 +7,7 @@ import jax
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.ops.cummax import extremum_jvp
+from jax_ffi_ops.ops.cummax import extremum_split
 
 _cummin = kit.scan_op(
     "cummin",
@@ -15,6 +16,7 @@ _cummin = kit.scan_op(
         prefix="xla_ffi_ops_",
     ),
     jvp=extremum_jvp,
+    split=extremum_split(lambda *x, **y: _cummin(*x, **y), 1),
 )
 
 

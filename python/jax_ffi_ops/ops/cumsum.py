@@ -4,8 +4,27 @@
 import pathlib
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from jax_ffi_ops import kit
+
+
+def _sum(x, *, reverse):
+  del reverse
+  if jnp.issubdtype(x.dtype, jnp.integer):
+    return jnp.sum(x, dtype=x.dtype)
+  return jnp.sum(x, dtype=np.float64)
+
+
+def _of_piece(x, before, after, *, reverse):
+  (carry,) = after if reverse else before
+  wide = x
+  if jnp.issubdtype(x.dtype, jnp.floating):
+    wide = x.astype(kit.accumulator(x.dtype))
+  y = _cumsum(wide, reverse=reverse)
+  return (y.astype(carry.dtype) + carry).astype(x.dtype)
+
 
 _cumsum = kit.scan_op(
     "cumsum",
@@ -14,6 +33,12 @@ _cumsum = kit.scan_op(
         prefix="xla_ffi_ops_",
     ),
     transpose=lambda dy, *, reverse: _cumsum(dy, reverse=not reverse),
+    split=kit.Split(
+        local=_sum,
+        identity=lambda *, reverse: 0,
+        combine=lambda a, b, *, reverse: (a[0] + b[0],),
+        apply=_of_piece,
+    ),
 )
 
 

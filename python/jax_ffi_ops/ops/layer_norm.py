@@ -10,11 +10,11 @@ import numpy as np
 from jax_ffi_ops import kit
 
 
-def _reference(x, scale, bias, *, eps):
+def _reference(x, scale, bias, *, eps, mean_of=jnp.mean):
   wide = x.astype(kit.accumulator(x.dtype))
-  mean = jnp.mean(wide)
+  mean = mean_of(wide)
   centered = wide - mean
-  rstd = 1 / jnp.sqrt(jnp.mean(centered * centered) + eps)
+  rstd = 1 / jnp.sqrt(mean_of(centered * centered) + eps)
   y = centered * rstd
   if scale is not None:
     y = y * scale
@@ -23,7 +23,7 @@ def _reference(x, scale, bias, *, eps):
   return y.astype(x.dtype), mean, rstd
 
 
-def _backward(x, scale, bias, mean, rstd, dy, *, eps):
+def _backward(x, scale, bias, mean, rstd, dy, *, eps, mean_of=jnp.mean):
   del eps
   xhat = (x.astype(rstd.dtype) - mean) * rstd
   g = dy.astype(rstd.dtype)
@@ -32,9 +32,60 @@ def _backward(x, scale, bias, mean, rstd, dy, *, eps):
   if scale is not None:
     dscale = g * xhat
     g = g * scale
-  dx = rstd * (g - jnp.mean(g) - xhat * jnp.mean(g * xhat))
+  dx = rstd * (g - mean_of(g) - xhat * mean_of(g * xhat))
   return dx, dscale, dbias
 
+
+def _moments(x, *, eps):
+  """Returns the number of elements, their mean, and the sum of squares of the
+  distances from it."""
+  del eps
+  wide = x.astype(kit.accumulator(x.dtype))
+  mean = jnp.mean(wide)
+  return wide.dtype.type(x.size), mean, jnp.sum((wide - mean) ** 2)
+
+
+def _combine_moments(a, b, *, eps):
+  """From Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm
+  for computing sample variances"."""
+  del eps
+  count = a[0] + b[0]
+  share = b[0] / jnp.maximum(count, 1)
+  distance = b[1] - a[1]
+  squares = a[2] + b[2] + distance * distance * a[0] * share
+  return count, a[1] + distance * share, squares
+
+
+def _sums(x, scale, mean, rstd, dy, *, eps):
+  del eps
+  g = dy.astype(rstd.dtype) * (1 if scale is None else scale)
+  xhat = (x.astype(rstd.dtype) - mean) * rstd
+  return rstd.dtype.type(x.size), jnp.sum(g), jnp.sum(g * xhat)
+
+
+def _known(*means):
+  """Returns jnp.mean, where the means that it is called for are known."""
+  following = iter(means)
+  return lambda _: next(following)
+
+
+_split = kit.Split(
+    local=_moments,
+    identity=lambda *, eps: (0, 0, 0),
+    combine=_combine_moments,
+    apply=lambda x, scale, bias, whole, *, eps: _reference(
+        x, scale, bias, eps=eps, mean_of=_known(whole[1], whole[2] / whole[0])
+    ),
+    backward=kit.Split(
+        local=_sums,
+        identity=lambda *, eps: (0, 0, 0),
+        combine=lambda a, b, *, eps: tuple(map(jnp.add, a, b)),
+        apply=lambda x, scale, bias, mean, rstd, dy, whole, *, eps: _backward(
+            x, scale, bias, mean, rstd, dy, eps=eps,
+            mean_of=_known(whole[1] / whole[0], whole[2] / whole[0]),
+        ),
+    ),
+)  # fmt: skip
 
 _layer_norm = kit.op(
     "layer_norm",
@@ -51,6 +102,7 @@ _layer_norm = kit.op(
     parameters=("scale", "bias"),
     weights={"scale": "x", "bias": "x"},
     row_sums=("scale", "bias"),
+    split=_split,
     # To see it: //benchmarks:benchmark --at-any-speed --lines=layer_norm/*/*/*/program
     is_faster=kit.faster_for_rows(),
 )

@@ -10,14 +10,14 @@ import numpy as np
 from jax_ffi_ops import kit
 
 
-def _reference(x, scale, *, eps):
+def _reference(x, scale, *, eps, mean=jnp.mean):
   wide = x.astype(kit.accumulator(x.dtype))
-  rstd = 1 / jnp.sqrt(jnp.mean(wide * wide) + eps)
+  rstd = 1 / jnp.sqrt(mean(wide * wide) + eps)
   y = wide * rstd * (1 if scale is None else scale)
   return y.astype(x.dtype), rstd
 
 
-def _backward(x, scale, rstd, dy, *, eps):
+def _backward(x, scale, rstd, dy, *, eps, mean=jnp.mean):
   del eps
   xhat = x.astype(rstd.dtype) * rstd
   g = dy.astype(rstd.dtype)
@@ -25,8 +25,44 @@ def _backward(x, scale, rstd, dy, *, eps):
   if scale is not None:
     dscale = g * xhat
     g = g * scale
-  return rstd * (g - xhat * jnp.mean(g * xhat)), dscale
+  return rstd * (g - xhat * mean(g * xhat)), dscale
 
+
+def _sum_of_squares(x, *, eps):
+  del eps
+  wide = x.astype(kit.accumulator(x.dtype))
+  return jnp.sum(wide * wide), wide.dtype.type(x.size)
+
+
+def _sum_of_products(x, scale, rstd, dy, *, eps):
+  del eps
+  g = dy.astype(rstd.dtype) * (1 if scale is None else scale)
+  return jnp.sum(g * (x.astype(rstd.dtype) * rstd)), rstd.dtype.type(x.size)
+
+
+def _mean(sums):
+  """Returns jnp.mean, where the sum and the number of terms are known."""
+  return lambda _: sums[0] / sums[1]
+
+
+_sums = {
+    "identity": lambda *, eps: (0, 0),
+    "combine": lambda a, b, *, eps: (a[0] + b[0], a[1] + b[1]),
+}
+_split = kit.Split(
+    local=_sum_of_squares,
+    apply=lambda x, scale, whole, *, eps: _reference(
+        x, scale, eps=eps, mean=_mean(whole)
+    ),
+    **_sums,
+    backward=kit.Split(
+        local=_sum_of_products,
+        apply=lambda x, scale, rstd, dy, whole, *, eps: _backward(
+            x, scale, rstd, dy, eps=eps, mean=_mean(whole)
+        ),
+        **_sums,
+    ),
+)
 
 _rms_norm = kit.op(
     "rms_norm",
@@ -39,6 +75,7 @@ _rms_norm = kit.op(
     attributes={"eps": kit.Attribute(np.float64, minimum=0)},
     reference=_reference,
     backward=_backward,
+    split=_split,
     dtypes=kit.FLOATING,
     parameters=("scale",),
     weights={"scale": "x"},

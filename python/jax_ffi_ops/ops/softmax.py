@@ -15,11 +15,52 @@ def _reference(x):
   return jax.nn.softmax(wide).astype(x.dtype)
 
 
-def _backward(y, dy):
+def _backward(y, dy, *, sum_=jnp.sum):
   accumulator = kit.accumulator(y.dtype)
   y, dy = y.astype(accumulator), dy.astype(accumulator)
-  return y * (dy - jnp.sum(y * dy))
+  return y * (dy - sum_(y * dy))
 
+
+def _maximum_and_sum(x):
+  wide = x.astype(kit.accumulator(x.dtype))
+  most = jnp.max(wide)
+  return most, jnp.sum(jnp.exp(wide - _finite(most)))
+
+
+def _combine(a, b):
+  most = jnp.maximum(a[0], b[0])
+  a_sum, b_sum = (x * jnp.exp(m - _finite(most)) for m, x in (a, b))
+  return most, a_sum + b_sum
+
+
+def _finite(most):
+  """Returns what to subtract before exp, which gives no NaN for -inf."""
+  return jnp.where(jnp.isfinite(most), most, 0)
+
+
+def _apply(x, whole):
+  most, total = whole
+  total = jnp.where(jnp.isfinite(most), total, jnp.nan)
+  return (jnp.exp(x.astype(most.dtype) - most) / total).astype(x.dtype)
+
+
+def _sum_of_products(y, dy):
+  accumulator = kit.accumulator(y.dtype)
+  return jnp.sum(y.astype(accumulator) * dy.astype(accumulator))
+
+
+_split = kit.Split(
+    local=_maximum_and_sum,
+    identity=lambda: (-jnp.inf, 0),
+    combine=_combine,
+    apply=_apply,
+    backward=kit.Split(
+        local=_sum_of_products,
+        identity=lambda: 0,
+        combine=lambda a, b: (a[0] + b[0],),
+        apply=lambda y, dy, whole: _backward(y, dy, sum_=lambda _: whole[0]),
+    ),
+)
 
 _softmax = kit.op(
     "softmax",
@@ -32,6 +73,7 @@ _softmax = kit.op(
     residuals=("y",),
     reference=_reference,
     backward=_backward,
+    split=_split,
     dtypes=kit.FLOATING,
     # To see it: //benchmarks:benchmark --at-any-speed --lines=softmax/*/*/*/program
     is_faster=kit.faster_for_rows(

@@ -83,6 +83,24 @@ class BackwardCall(HandlerCall):
     return self.op.backward_target
 
   @property
+  def splits_core(self) -> bool:
+    split, kept = self.op.split, {*self.kept}
+    if split is None or split.dimension in dict(self.sizes):
+      return False
+    linear = self.returned if self.transposed else ()
+    return bool(split.backward) or kept.union(linear).issuperset(
+        self.op.operands
+    )
+
+  @property
+  def reference_gathers(self) -> bool:
+    # `transpose=` is in terms of the op itself.
+    return super().reference_gathers and not self.transposed
+
+  def like(self, result: str) -> str:
+    return result.removeprefix("d")
+
+  @property
   def handler_attributes(self) -> dict[str, Any]:
     own = {"batch_rank": np.int64(self.batch_rank)}
     return self.forward.handler_attributes | own

@@ -69,6 +69,11 @@ class Call(abc.ABC):
 
   @property
   @abc.abstractmethod
+  def target(self) -> str:
+    """The FFI target, or that of the op it belongs to."""
+
+  @property
+  @abc.abstractmethod
   def names(self) -> tuple[str, ...]:
     """The names of the arrays, in order."""
 
@@ -83,19 +88,37 @@ class Call(abc.ABC):
   def named(self, arrays: Sequence[Any]) -> dict[str, Any]:
     return dict(zip(self.names, arrays, strict=True))
 
+  @property
+  @abc.abstractmethod
+  def splits_core(self) -> bool:
+    """Whether `split=` of the op tells how pieces of a core are computed."""
+
+  @property
+  def reference_gathers(self) -> bool:
+    """Whether XLA gathers a split core for the reference, and need not.
+
+    For a reduction, XLA exchanges what devices have reduced, too.
+    """
+    return self.splits_core and self.op.split.is_scan
+
+  @abc.abstractmethod
+  def like(self, result: str) -> str:
+    """Returns the name of what a result has the core dimensions of."""
+
   def loop_axes(self, arrays: Sequence[Any]) -> LoopAxes:
     """Returns which axes of arrays and results are the same loop dimension."""
-    results = [x.parts for x in self.results(arrays).values()]
-    return LoopAxes.of(self.dimensions(arrays), results)
+    axes, results = self.op.axes, self.results(arrays)
+    names = (*self.names, *map(self.like, results))
+    return LoopAxes.of(
+        self.dimensions(arrays),
+        [x.parts for x in results.values()],
+        [axes[name][0] for name in names],
+        self.op.split.dimension if self.splits_core else None,
+    )
 
 
 class HandlerCall(Call):
   """A call for which there may be a handler."""
-
-  @property
-  @abc.abstractmethod
-  def target(self) -> str:
-    """The FFI target."""
 
   @property
   @abc.abstractmethod

@@ -72,6 +72,13 @@ class ForwardCall(base.HandlerCall):
   def target(self) -> str:
     return self.op.forward_target
 
+  @property
+  def splits_core(self) -> bool:
+    return self.op.split is not None
+
+  def like(self, result: str) -> str:
+    return result
+
   def dimensions(self, arrays: Sequence[Any]) -> Dimensions:
     return self.dimensions_of(self.named(arrays))
 

@@ -2,8 +2,9 @@
 """Which axes of a call's operands and results are the same loop dimension.
 
 It says how a call may be split over devices: loop dimensions may be split, core
-dimensions have to be whole, and what is summed over a loop dimension that is
-split takes one all-reduce.
+dimensions have to be whole, but for one that `split=` of the op tells how to
+split, and what is summed over a loop dimension that is split takes one
+all-reduce.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +16,11 @@ from jax.sharding import PartitionSpec
 from jax_ffi_ops.kit.calls.dimensions import Dimensions
 from jax_ffi_ops.kit.calls.dimensions import Parts
 from jax_ffi_ops.kit.calls.dimensions import Shape
+from jax_ffi_ops.kit.declare.signature import Core
 
 # Per axis of an array: the number of the loop dimension, or None for one
-# that is not split: a core dimension, or a broadcast one.
+# that is not split: a core dimension, or a broadcast one. The core dimension
+# that may be split has the number after those of the loops.
 Axes = tuple[int | None, ...]
 
 # The mesh axes over which a loop dimension is split.
@@ -33,13 +36,46 @@ class LoopAxes:
   rank: int  # number of loop dimensions
 
   @classmethod
-  def of(cls, dims: Dimensions, results: Sequence[Parts]) -> "LoopAxes":
-    """Returns the axes of a call with such arrays and results."""
-    return cls(
-        [_axes(dims, parts) for parts in dims.arrays],
-        [_axes(dims, parts) for parts in results],
-        dims.rank,
-    )
+  def of(
+      cls,
+      dims: Dimensions,
+      results: Sequence[Parts],
+      cores: Sequence[Core],
+      dimension: str | None = None,
+  ) -> "LoopAxes":
+    """Returns the axes of a call.
+
+    Args:
+      dims: of its arrays.
+      results: the shapes of its results.
+      cores: the names of the core dimensions of arrays, then of results.
+      dimension: the name of the one that may be split.
+    """
+    shapes = (*dims.arrays, *results)
+    axes = [
+        _axes(
+            dims, parts, [dims.rank if n == dimension else None for n in core]
+        )
+        for parts, core in zip(shapes, cores, strict=True)
+    ]
+    count = len(dims.arrays)
+    return cls(axes[:count], axes[count:], dims.rank)
+
+  @property
+  def core(self) -> int:
+    """The number of the core dimension that may be split, if there is one."""
+    return self.rank
+
+  @property
+  def with_whole_cores(self) -> "LoopAxes":
+    """The same, but that no core dimension may be split."""
+
+    def whole(arrays):
+      return [
+          tuple(None if d == self.core else d for d in axes) for axes in arrays
+      ]
+
+    return LoopAxes(whole(self.operands), whole(self.results), self.rank)
 
   def summed(self, result: int) -> list[int]:
     """Returns the loop dimensions that a result is a sum over."""
@@ -75,6 +111,8 @@ class LoopAxes:
           continue
         if size % shards != 0:
           continue  # The padding of an uneven shard would be summed over.
+        if d == self.core and (size == 0 or shards == 1):
+          continue  # There are no pieces.
         split[d] = names
         used.update(names)
     return split
@@ -85,7 +123,7 @@ def spec(axes: Axes, split: Split) -> PartitionSpec:
   return PartitionSpec(*(split.get(d) for d in axes))
 
 
-def _axes(dims, parts):
+def _axes(dims, parts, core):
   first = len(dims.leading)
   leading = (
       d if size == dims.leading[d] else None
@@ -95,7 +133,7 @@ def _axes(dims, parts):
       first + d if size == dims.trailing[d] else None
       for d, size in enumerate(parts.trailing)
   )
-  return (*leading, *(None,) * len(parts.core), *trailing)
+  return (*leading, *core, *trailing)
 
 
 def _names(entry):

@@ -50,6 +50,24 @@ class TangentCall(Call):
   def names(self) -> tuple[str, ...]:
     return (*self.kept, *(name + "_dot" for name in self.moving))
 
+  @property
+  def target(self) -> str:
+    return self.op.forward_target
+
+  @property
+  def splits_core(self) -> bool:
+    op = self.op
+    if op.split is None or op.keeps_operands:
+      return op.split is not None
+    # It is the transpose of the backward pass, whose results must be pieces.
+    return op.split.backward is not None and all(
+        op.split.dimension in op.axes[name][0]
+        for name in (*op.outputs, *self.moving)
+    )
+
+  def like(self, result: str) -> str:
+    return result.removesuffix("_dot")
+
   def operands(self, arrays: Sequence[Any]) -> list[Any]:
     """Returns the operands of the op; in place of a dropped one its tangent.
 

@@ -132,6 +132,37 @@ class _Check:
       if rule is not None:
         expected = [avals[name] for name in returned]
         self._check(f"`{what}`", rule, kept | cotangents, expected)
+    if op.split is not None:
+      self._check_split("split.", op.split, avals, results.values())
+      if op.split.backward is not None:
+        gradients = [avals[name] for name in moving]
+        arrays = kept | cotangents
+        self._check_split(
+            "split.backward.", op.split.backward, arrays, gradients
+        )
+
+  def _check_split(self, what, split, arrays, expected):
+    """Checks what devices that have all of a core compute."""
+    with jax.enable_x64(True):
+      try:
+        state, identity, both, got = jax.eval_shape(
+            lambda xs: split.traced(xs, self._values), arrays
+        )
+      except NameError:
+        return  # As in _check.
+    if len(identity) != len(state):
+      raise TypeError(
+          f"{self._op.name}: {what}identity returns {len(identity)} numbers for"
+          f" a state of {len(state)} arrays."
+      )
+    types = [[(x.shape, x.dtype) for x in xs] for xs in (state, both)]
+    if types[0] != types[1]:
+      raise TypeError(
+          f"{self._op.name}: {what}combine returns {dtypes.describe(types[1])},"
+          f" but a state is {dtypes.describe(types[0])}."
+      )
+    got = [(x.shape, x.dtype) for x in got]
+    self._compare(f"`{what}apply`", got, expected, arrays)
 
   def _core(self, name):
     return self._op.core(name, self._sizes, self._attributes)

@@ -15,6 +15,7 @@ from jax_ffi_ops.kit.declare.attributes import Attribute
 from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
 from jax_ffi_ops.kit.declare.signature import Core
 from jax_ffi_ops.kit.declare.signature import Signature
+from jax_ffi_ops.kit.declare.split import Split
 from jax_ffi_ops.kit.declare.value import Value
 from jax_ffi_ops.kit.load.library import Library
 
@@ -55,6 +56,7 @@ class Declaration:
   use_handler: Callable[..., bool] | None
   is_faster: Callable[..., bool] | None
   broadcast_operands: bool
+  split: Split | None
   forward_platforms: frozenset[str]
   backward_platforms: frozenset[str]
 

@@ -31,6 +31,7 @@ class BackwardPrimitive:
         derivatives.backward,
         op.library,
         op.backward_platforms,
+        calls_back=op.split is not None,
     )
 
   def gradients(

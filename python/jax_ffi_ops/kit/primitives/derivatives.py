@@ -25,6 +25,8 @@ from jax_ffi_ops.kit.calls import loops
 from jax_ffi_ops.kit.calls.backward import BackwardCall
 from jax_ffi_ops.kit.calls.dimensions import Parts
 from jax_ffi_ops.kit.calls.tangent import TangentCall
+from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
+from jax_ffi_ops.kit.primitives import pieces
 from jax_ffi_ops.kit.primitives import sharding
 from jax_ffi_ops.kit.primitives.vjp import vjp
 
@@ -32,16 +34,23 @@ Arrays = Mapping[str, Any]
 
 
 def jvp(
-    *arrays: jax.Array, call: TangentCall, by_reference: bool = False
-) -> list[jax.Array]:
+    *arrays: jax.Array, call: TangentCall, by_reference: bool = False,
+    over: tuple[str, ...] = (),
+) -> list[jax.Array]:  # fmt: skip
   """Computes what the tangent primitive stands for.
 
   Args:
     *arrays: kept operands and results, and tangents.
     call: the call.
     by_reference: whether to use no rule.
+    over: the mesh axes that the core is split over; arrays are pieces then.
   """
   op = call.op
+  if over and op.keeps_operands:
+    return pieces.jvp(call, arrays, over)
+  if over:
+    with jax.enable_x64(True):
+      return _jvp_by_transpose(call, arrays, op.split.backward.on_pieces(over))
   if op.jvp is not None and not by_reference:
     return _jvp_by_rule(call, arrays)
   if op.backward is None or (op.keeps_operands and op.reference):
@@ -73,7 +82,7 @@ def _jvp_by_reference(call, arrays):
   return list(jax.jvp(function, primals, tangents)[1])
 
 
-def _jvp_by_transpose(call, arrays):
+def _jvp_by_transpose(call, arrays, rule=None):
   """J x_dot, where `backward=` gives dy -> J^T dy: the transpose of that."""
   named = call.named(arrays)
   kept = {name: named[name] for name in call.op.kept}
@@ -81,7 +90,7 @@ def _jvp_by_transpose(call, arrays):
 
   def pull_back(*cotangents):
     def backward(arrays, call):
-      return by_rule(call, arrays)
+      return by_rule(call, arrays, rule)
 
     found = vjp(call.forward, backward, operands, kept, cotangents)
     return {name: found[name] for name in tangents}
@@ -93,8 +102,9 @@ def _jvp_by_transpose(call, arrays):
 
 
 def backward(
-    *arrays: jax.Array, call: BackwardCall, higher: bool = False
-) -> list[jax.Array]:
+    *arrays: jax.Array, call: BackwardCall, higher: bool = False,
+    over: tuple[str, ...] = (),
+) -> list[jax.Array]:  # fmt: skip
   """Computes what the backward primitive stands for.
 
   Args:
@@ -102,8 +112,14 @@ def backward(
     call: the call.
     higher: whether it is to be differentiated once more: residuals that have no
       tangents are not used then.
+    over: the mesh axes that the core is split over; arrays are pieces then.
   """
   op = call.op
+  if over:
+    if op.split.backward is None:
+      return pieces.backward(call, arrays, over)
+    with jax.enable_x64(True):
+      return by_rule(call, arrays, op.split.backward.on_pieces(over))
   complete = op.keeps_operands and op.reference is not None
   if call.transposed or (op.backward and not (higher and complete)):
     return by_rule(call, arrays)
@@ -112,10 +128,13 @@ def backward(
   return _backward_by_reference(call, arrays)
 
 
-def by_rule(call: BackwardCall, arrays: Sequence[jax.Array]) -> list[jax.Array]:
+def by_rule(
+    call: BackwardCall, arrays: Sequence[jax.Array],
+    rule: AuthorFunction | None = None,
+) -> list[jax.Array]:  # fmt: skip
   """dy -> J^T dy is `backward=` or `transpose=`; sums it over rows."""
   op, gradients = call.op, call.gradients(arrays)
-  rule = op.transpose if call.transposed else op.backward
+  rule = rule or (op.transpose if call.transposed else op.backward)
   found = call.forward.map(rule, call.named(arrays))
   # One for each operand, and None for some.
   slots = [n for n in op.slots if not call.transposed or n not in rule.names]

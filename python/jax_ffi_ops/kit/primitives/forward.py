@@ -21,6 +21,7 @@ from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.primitives import batching
 from jax_ffi_ops.kit.primitives import binding
 from jax_ffi_ops.kit.primitives import lowering
+from jax_ffi_ops.kit.primitives import pieces
 from jax_ffi_ops.kit.primitives.backward import BackwardPrimitive
 from jax_ffi_ops.kit.primitives.tangent import TangentPrimitive
 
@@ -39,9 +40,10 @@ class ForwardPrimitive:
     )
     lowering.register(
         self.primitive,
-        lambda *operands, call: tuple(call.reference(operands).values()),
+        pieces.forward,
         op.library,
         op.forward_platforms,
+        calls_back=op.split is not None,
     )
 
   def __call__(

@@ -27,32 +27,49 @@ def register(
     reference: Callable[..., Sequence[jax.Array]],
     library: Library | None = None,
     platforms: Collection[str] = (),
+    calls_back: bool = False,
 ) -> None:
   """Registers how a primitive is lowered.
 
   Args:
     primitive: called with operands and `call`.
-    reference: likewise; computes the same in terms of other primitives.
+    reference: likewise; computes the same in terms of other primitives. With
+      `over`, the mesh axes that the core is split over, it is given pieces.
     library: has the handlers.
     platforms: where there is a handler.
+    calls_back: whether XLA may ask how to split a call also without one.
   """
 
   def by_reference(ctx, *operands, call):
     function = functools.partial(reference, call=call)
     if sharding.explicit_mesh(ctx.avals_in) is not None:
-      function = sharding.over_explicit_axes(function, call, ctx.avals_in)
+      function = sharding.over_explicit_axes(
+          function, function, call, ctx.avals_in
+      )
+    elif call.reference_gathers and _jax.calls_back(ctx):
+      mesh = _jax.automatic_mesh(ctx)
+      if mesh is not None:
+        function = partitioning.partitioned(
+            function, function, call, ctx.avals_in, mesh
+        )
+        ctx = _jax.with_devices(ctx)
     return _lower(ctx, function, operands)
 
   def by_handler(platform, ctx, *operands, call):
     if call.declined(platform, ctx.avals_in) is not None:
       return by_reference(ctx, *operands, call=call)
     bind = functools.partial(primitive.bind, call=call)
+    on_pieces = functools.partial(reference, call=call)
     if sharding.explicit_mesh(ctx.avals_in) is not None:
-      function = sharding.over_explicit_axes(bind, call, ctx.avals_in)
+      function = sharding.over_explicit_axes(
+          bind, on_pieces, call, ctx.avals_in
+      )
       return _lower(ctx, function, operands)
     mesh = _jax.automatic_mesh(ctx)
     if mesh is not None and _jax.calls_back(ctx):
-      function = partitioning.partitioned(bind, call, ctx.avals_in, mesh)
+      function = partitioning.partitioned(
+          bind, on_pieces, call, ctx.avals_in, mesh
+      )
       return _lower(_jax.with_devices(ctx), function, operands)
     # Here, and not before: only what one device has is copied.
     broadcast = call.broadcast(ctx.avals_in)
@@ -78,7 +95,7 @@ def register(
         _in_given_dtypes(functools.partial(by_handler, platform)),
         platform=platform,
     )
-  if platforms:
+  if platforms or calls_back:
     _jax.requires_devices_during_lowering(primitive)
 
 

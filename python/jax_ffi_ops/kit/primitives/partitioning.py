@@ -35,11 +35,21 @@ _Function = Callable[..., Sequence[jax.Array]]
 
 def partitioned(
     bind: _Function,
+    on_pieces: _Function,
     call: Call,
     avals: Sequence[Any],
     mesh: AbstractMesh,
 ) -> _Function:
-  """Returns a call with the callback by which XLA splits it over `mesh`."""
+  """Returns a call with the callback by which XLA splits it over `mesh`.
+
+  Args:
+    bind: the call, on one device.
+    on_pieces: the call of pieces, given the mesh axes that the core is split
+      over.
+    call: its parameter.
+    avals: of its arrays.
+    mesh: see above.
+  """
   loop_axes = call.loop_axes(avals)
   x64 = jax.config.jax_enable_x64
   count = len(avals)
@@ -48,7 +58,7 @@ def partitioned(
   compass_axes = mesh_axes.automatic(mesh) if is_partly_manual else {}
 
   def on_each_device(split):
-    function = sharding.on_shards(bind, loop_axes, split)
+    function = sharding.on_shards(bind, on_pieces, loop_axes, split)
 
     def run(*shards):
       # XLA calls back in a thread of its own, without jax.enable_x64, or, with
@@ -112,6 +122,7 @@ def batch_attributes(
     operands: what the handler receives.
     results: likewise.
   """
+  loop_axes = loop_axes.with_whole_cores
   rank = loop_axes.batch_rank
   shapes = [x.shape for x in (*operands, *results)]
   if (

@@ -2,6 +2,7 @@
 """Calls over several devices: on shards, and over explicit mesh axes."""
 
 from collections.abc import Callable, Sequence
+import functools
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit.calls.base import Call
 from jax_ffi_ops.kit.calls.loop_axes import LoopAxes
 from jax_ffi_ops.kit.calls.loop_axes import spec
+from jax_ffi_ops.kit.calls.loop_axes import Split
 
 _Function = Callable[..., Sequence[jax.Array]]
 
@@ -33,8 +35,19 @@ def vary_alike(operands: Sequence[jax.Array]) -> list[jax.Array]:
   ]
 
 
-def on_shards(function: _Function, axes: LoopAxes, split) -> _Function:
-  """Returns a function of one device's shards, with sums over all devices."""
+def on_shards(
+    function: _Function, on_pieces: _Function, axes: LoopAxes, split: Split
+) -> _Function:
+  """Returns a function of one device's shards, with sums over all devices.
+
+  Args:
+    function: of shards with whole cores.
+    on_pieces: of shards, and of the mesh axes that the core is split over.
+    axes: of the call.
+    split: how it is split.
+  """
+  if axes.core in split:
+    function = functools.partial(on_pieces, over=split[axes.core])
 
   def on_each_device(*shards):
     outputs = []
@@ -91,7 +104,7 @@ def explicit_split(loop_axes: LoopAxes, avals: Sequence[Any]):
 
 
 def over_explicit_axes(
-    function: _Function, call: Call, avals: Sequence[Any]
+    function: _Function, on_pieces: _Function, call: Call, avals: Sequence[Any]
 ) -> _Function:
   """Returns a function in a shard_map over its operands' explicit axes."""
   mesh = explicit_mesh(avals)
@@ -99,11 +112,13 @@ def over_explicit_axes(
   split = explicit_split(loop_axes, avals)
   in_specs = tuple(spec(axes, split) for axes in loop_axes.operands)
   mapped = jax.shard_map(
-      on_shards(function, loop_axes, split),
+      on_shards(function, on_pieces, loop_axes, split),
       mesh=mesh,
       in_specs=in_specs,
       out_specs=tuple(spec(axes, split) for axes in loop_axes.results),
       axis_names=explicit_axes(mesh),
+      # What devices compute of all their states varies, as far as JAX knows.
+      check_vma=loop_axes.core not in split,
   )
 
   def run(*operands):

@@ -30,7 +30,9 @@ class TangentPrimitive:
     self.primitive = binding.primitive(
         op.name + "_tangent", self._jvp, self._batch, self._transpose
     )
-    lowering.register(self.primitive, derivatives.jvp)
+    lowering.register(
+        self.primitive, derivatives.jvp, calls_back=op.split is not None
+    )
 
   def tangents(
       self,

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which communication between devices a program may have."""
 
+import math
+
 from jax_ffi_ops.kit.testing.base import Base
+from jax_ffi_ops.kit.testing.case import LOOPS
 from jax_ffi_ops.kit.testing.placements import Placement
 from jax_ffi_ops.kit.testing.programs import Program
 
@@ -20,6 +23,9 @@ class CommunicationBase(Base):
         self.fail_row(row, f"the program has an {collective.opcode}")
       if collective.elements > self.case.terms // placement.shards:
         self.fail_row(row, "the program gathers a loop dimension")
+      states = placement.pieces * math.prod(LOOPS) // placement.shards
+      if self.case.op.split and collective.elements > states:
+        self.fail_row(row, "the program gathers a core")
 
   def check_sums(
       self, row: str, program: Program, placement: Placement

@@ -67,16 +67,36 @@ class Placement:
         for index, x in enumerate(case.operands)
     )
 
-  def _spec(self, case: Case, core: Sequence[int], has_loops: bool) -> P:
+  def _spec(
+      self,
+      case: Case,
+      core: Sequence[int],
+      has_loops: bool = True,
+      is_split: bool = True,
+  ) -> P:
     cores = [None] * len(core)
-    if self.core and core and core[-1] % dict(self.mesh_axes)[self.core] == 0:
+    if is_split and self._splits(core):
       cores[-1] = self.core
     return P(*case.shape(self.loops if has_loops else (), cores))
 
+  def _splits(self, core: Sequence[int]) -> bool:
+    size = dict(self.mesh_axes).get(self.core)
+    return bool(size and core) and core[-1] % size == 0
+
+  @property
+  def pieces(self) -> int:
+    """How many parts a core is split into."""
+    return dict(self.mesh_axes)[self.core] if self.core else 1
+
   def result_specs(self, case: Case) -> tuple[P, ...]:
-    """Returns how the results are split."""
-    cores = [(None,) * x.ndim for x in case.result_cores]
-    return tuple(P(*case.shape(self.loops, core)) for core in cores)
+    """Returns how the results are split: their cores, if the op can do it."""
+    split = case.op.split
+    return tuple(
+        self._spec(
+            case, x.shape, is_split=split and names[-1:] == (split.dimension,)
+        )
+        for x, names in zip(case.result_cores, case.op.signature.results)
+    )
 
   def cotangent_specs(self, case: Case) -> list[P]:
     """Returns how the cotangents are split."""

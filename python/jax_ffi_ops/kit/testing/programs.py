@@ -59,7 +59,7 @@ class Program:
     self._compiled = self._lowered.compile(_options())
 
   @functools.cached_property
-  def _text(self) -> str:
+  def text(self) -> str:
     return self._compiled.as_text()
 
   @functools.cached_property
@@ -67,7 +67,7 @@ class Program:
     """The instructions of the optimized HLO by name, in all computations."""
     return {
         name: Instruction(opcode, _elements(shape), _names(operands))
-        for name, shape, opcode, operands in _INSTRUCTION.findall(self._text)
+        for name, shape, opcode, operands in _INSTRUCTION.findall(self.text)
     }
 
   def __call__(self, *args: Any) -> Any:
@@ -75,20 +75,20 @@ class Program:
 
   def calls(self, target: str) -> int:
     """Returns how often the compiled program names a custom-call target."""
-    return self._text.count(f'custom_call_target="{target}"')
+    return self.text.count(f'custom_call_target="{target}"')
 
   def has_loop(self) -> bool:
     """Returns whether XLA makes a loop, with options of its own too.
 
     With those of the suite, it makes one of a scatter.
     """
-    return _LOOP in self._text and _LOOP in self._lowered.compile().as_text()
+    return _LOOP in self.text and _LOOP in self._lowered.compile().as_text()
 
   def sources(self, target: str) -> list[str]:
     """Returns what computes each operand of the first call: opcodes."""
     line = next(
         line
-        for line in self._text.splitlines()
+        for line in self.text.splitlines()
         if f'custom_call_target="{target}"' in line
     )
     call = self.instructions[_INSTRUCTION.match(line)[1]]

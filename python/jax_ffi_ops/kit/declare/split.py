@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How an op is computed whose core dimension is split over devices."""
+
+from collections.abc import Callable, Collection, Mapping
+import dataclasses
+from typing import Any, Union
+
+import jax
+import jax.numpy as jnp
+
+from jax_ffi_ops.kit.declare import sizes
+from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
+from jax_ffi_ops.kit.declare.signature import Core
+
+# What `apply` may take: combined states of other pieces, or of all.
+CARRIES = ("before", "after", "whole")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Split:
+  """How devices compute an op that each have a piece of its core dimension.
+
+  Each device computes a state of its piece, all devices exchange their states,
+  and each one computes its piece of the results. A state is a tuple of arrays
+  that are small compared with a piece: the number of devices times its size
+  should be less. Like the reference, the functions are written for one core.
+  They run with 64-bit types enabled: name the dtypes of what you make.
+
+    kit.Split(
+        local=lambda x: (jnp.max(x), jnp.sum(jnp.exp(x - jnp.max(x)))),
+        identity=lambda x: (-jnp.inf, 0),
+        combine=lambda a, b: ...,
+        apply=lambda x, whole: jnp.exp(x - whole[0]) / whole[1],
+    )
+
+  Attributes:
+    local: the state of a piece, in terms of the pieces of operands.
+    identity: the state of no elements, in terms of the same: numbers.
+    combine: function of the states of two pieces, of which the first comes
+      before the second, that returns the state of both. It is associative. As
+      all others, it also takes the attributes.
+    apply: the results of a piece, all of them. It takes operands, and by these
+      names combined states: `before`, of all pieces before the device's own,
+      `after`, of all behind it, and `whole`, of all there are.
+    backward: likewise for the backward pass: its functions take what is kept of
+      operands and residuals, and cotangents. `apply` returns the cotangents of
+      the operands. By default, the pass is the derivative of this.
+    dimension: the name of the core dimension; by default the only one.
+  """
+
+  local: Callable[..., Any]
+  identity: Callable[..., Any]
+  combine: Callable[..., Any]
+  apply: Callable[..., Any]
+  backward: Union["Split", None] = None
+  dimension: str | None = None
+
+  def resolved(
+      self, op: str, names: Collection[str], operands: Collection[str],
+      cores: Collection[Core],
+  ) -> "Split":  # fmt: skip
+    """Returns this with AuthorFunctions and a dimension.
+
+    Args:
+      op: the name of the op.
+      names: of operands, residuals and cotangents.
+      operands: their names.
+      cores: of operands and results, some of which have dimensions.
+
+    Raises:
+      ValueError: a function has a parameter of another name, or the dimension
+        is none that can be split.
+    """
+    taken = sorted(set(CARRIES).intersection(names))
+    if taken:
+      raise ValueError(f"{op}: with `split`, no operand may be named {taken}.")
+    dimension = self.dimension or _only(op, cores)
+    counts = [core.count(dimension) for core in cores]
+    bases = [[sizes.split(x)[1] for x in core] for core in cores]
+    if max(counts) != 1 or counts != [x.count(dimension) for x in bases]:
+      raise ValueError(
+          f"{op}: a dimension that is split stands once in a core, without a"
+          f" factor, but {dimension!r} does not in {list(cores)}."
+      )
+    backward = self.backward and self.backward._of(op, "backward.", names)
+    forward = self._of(op, "", operands)
+    return dataclasses.replace(forward, backward=backward, dimension=dimension)
+
+  def _of(self, op, kind, known):
+    functions = {}
+    for name in ("local", "identity", "apply"):
+      more = CARRIES if name == "apply" else ()
+      functions[name] = AuthorFunction.of(
+          op, f"split.{kind}{name}", getattr(self, name), [*known, *more]
+      )
+    return dataclasses.replace(self, **functions)
+
+  @property
+  def is_scan(self) -> bool:
+    """Whether results differ with the pieces that come before, or behind."""
+    return bool({"before", "after"}.intersection(self.apply.names))
+
+  def traced(self, arrays: Mapping[str, Any], attributes: Mapping[str, Any]):
+    """Calls all functions once: state, identity, two states in one, results."""
+    state = self.local(arrays, attributes)
+    both = tuple(self.combine(state, state, **attributes))
+    carries = {name: state for name in CARRIES}
+    results = self.apply({**arrays, **carries}, attributes)
+    return state, self.identity(arrays, attributes), both, results
+
+  def on_pieces(self, over: tuple[str, ...]) -> AuthorFunction:
+    """Returns the function of one core whose pieces devices have.
+
+    Args:
+      over: the names of mesh axes, the first of which comes first in the core.
+    """
+    used = (*self.local.names, *self.identity.names, *self.apply.names)
+    names = tuple(n for n in dict.fromkeys(used) if n not in CARRIES)
+
+    def function(*pieces, **attributes):
+      arrays = dict(zip(names, pieces, strict=True))
+      carries = self._carries(arrays, attributes, over)
+      return self.apply(arrays | carries, attributes)
+
+    return AuthorFunction(function, names)
+
+  def _carries(self, arrays, attributes, over) -> Mapping[str, Any]:
+    """Exchanges states, and returns the combined ones that `apply` takes."""
+    state = self.local(arrays, attributes)
+    nothing = [
+        jnp.full_like(x, value)
+        for x, value in zip(state, self.identity(arrays, attributes))
+    ]
+    each = [jax.lax.all_gather(x, over) for x in state]
+    own = jax.lax.axis_index(over)
+    combine = jax.vmap(lambda a, b: tuple(self.combine(a, b, **attributes)))
+    carries = {}
+    if "before" in self.apply.names:
+      moved = [
+          jnp.concatenate([i[None], x[:-1]]) for i, x in zip(nothing, each)
+      ]
+      found = jax.lax.associative_scan(combine, tuple(moved))
+      carries["before"] = tuple(x[own] for x in found)
+    if "after" in self.apply.names:
+      moved = [jnp.concatenate([x[1:], i[None]]) for i, x in zip(nothing, each)]
+      found = jax.lax.associative_scan(
+          lambda a, b: combine(b, a), tuple(moved), reverse=True
+      )
+      carries["after"] = tuple(x[own] for x in found)
+    if "whole" in self.apply.names:
+      found = jax.lax.associative_scan(combine, tuple(each))
+      carries["whole"] = tuple(x[-1] for x in found)
+    return carries
+
+
+def _only(op, cores):
+  names = sizes.names(cores)
+  if len(names) != 1:
+    raise ValueError(
+        f"{op}: `split` needs a `dimension`: there are {list(names)}."
+    )
+  return names[0]
