@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What scans cost if two CPU devices have a piece of each row, and not one.
+
+The devices share the threads of the machine.
+
+bazel run //benchmarks:split_benchmark -- --rounds=31
+"""
+
+import argparse
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import AxisType
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from jax_ffi_ops import cummax
+from jax_ffi_ops import cumsum
+import timing
+
+_SPECS = {
+    (2048, 2048): (P(None, "a"), P("a", None)),
+    (1 << 24,): (P("a"),),
+}
+
+
+def _time(scan, shape, spec, rounds):
+  axis = spec.index("a")
+  compiled = jax.jit(lambda x: scan(x, axis))
+  calls = {}
+  for name, count in (("one", 1), ("two", 2)):
+    mesh = jax.make_mesh(
+        (count,), ("a",), axis_types=(AxisType.Auto,),
+        devices=jax.devices("cpu")[:count],
+    )  # fmt: skip
+    x = jax.device_put(jnp.ones(shape), NamedSharding(mesh, spec))
+    calls[name] = lambda x=x: compiled(x)
+  samplers = {
+      name: timing.waited(call, jax.block_until_ready)
+      for name, call in calls.items()
+  }
+  found = timing.interleave(samplers, rounds)
+  print(
+      f"{scan.__name__} of {shape}, axis {axis}: one device"
+      f" {found['one'].seconds[1] * 1e3:.2f} ms, two"
+      f" {found['two'].seconds[1] * 1e3:.2f} ms, ratio {found['two'].ratio:.2f}"
+  )
+
+
+def main():
+  parser = argparse.ArgumentParser(description=__doc__)
+  parser.add_argument("--rounds", type=int, default=31)
+  rounds = parser.parse_args().rounds
+  jax.config.update("jax_num_cpu_devices", 2)
+  for scan in (cumsum, cummax):
+    for shape, specs in _SPECS.items():
+      for spec in specs:
+        _time(scan, shape, spec, rounds)
+
+
+if __name__ == "__main__":
+  main()
