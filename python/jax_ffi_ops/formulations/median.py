@@ -20,8 +20,8 @@ def median(
   """Returns the median: jax.numpy.median, faster on a CPU.
 
   It selects from 8192 elements and more, as jax_ffi_ops.partition does, and
-  sorts fewer with jax_ffi_ops.sort. From jax 0.12 on, jax.numpy does not keep the
-  order of equal elements; so a zero of its result may have the other sign.
+  sorts fewer with jax_ffi_ops.sort. From jax 0.12 on, jax.numpy does not keep
+  the order of equal elements; so a zero of its result may have the other sign.
 
   Args:
     a: an array of real numbers.

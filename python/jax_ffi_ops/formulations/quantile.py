@@ -22,9 +22,9 @@ def quantile(
   """Returns quantiles: jax.numpy.quantile, faster on a CPU.
 
   It sorts with jax_ffi_ops.sort; under jit, if `q` is a Python float, it selects
-  from 8192 elements and more, as jax_ffi_ops.partition does. The method "inverted_cdf" is left to
-  jax.numpy. From jax 0.12 on, jax.numpy does not keep the order of equal
-  elements; so a zero of its result may have the other sign.
+  from 8192 elements and more, as jax_ffi_ops.partition does. The method
+  "inverted_cdf" is left to jax.numpy. From jax 0.12 on, jax.numpy does not keep
+  the order of equal elements; so a zero of its result may have the other sign.
 
   Args:
     a: an array of real numbers.
