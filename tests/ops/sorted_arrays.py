@@ -4,6 +4,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import hypothesis
+from hypothesis import strategies
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -76,17 +78,32 @@ def partitions(
     yield xs, calls, program(xs)
 
 
-def draws(count: int) -> Iterator[tuple[np.ndarray, bool]]:
-  """Yields vectors of any dtype, order and size, and `descending`."""
-  rng = np.random.default_rng(count)
-  for _ in range(count):
-    dtype = jnp.dtype(kit.ORDERED[rng.integers(len(kit.ORDERED))])
-    size = max(0, _SIZES[rng.integers(len(_SIZES))] + int(rng.integers(-3, 4)))
-    kinds = [
-        *arrays(dtype, (size,)),
-        *(x.astype(dtype) for _, x in orders(size + 1)),
-    ]
-    yield kinds[rng.integers(len(kinds))], bool(rng.integers(2))
+def many(*others: Any) -> Callable[[Any], Any]:
+  """Runs a test with many vectors, and draws of `others`: always the same."""
+  often = hypothesis.settings(
+      database=None,
+      deadline=None,
+      derandomize=True,
+      max_examples=400 if THOROUGH else 12,
+      suppress_health_check=list(hypothesis.HealthCheck),
+  )
+  return lambda test: often(hypothesis.given(_vectors(), *others)(test))
+
+
+@strategies.composite
+def _vectors(draw):
+  """Draws short vectors of any bits, and those above of any size."""
+  dtype = jnp.dtype(draw(strategies.sampled_from(kit.ORDERED)))
+  if draw(strategies.booleans()):
+    most = 1 if dtype == bool else np.iinfo(unsigned(dtype)).max
+    bits = strategies.lists(strategies.integers(0, int(most)), max_size=40)
+    return np.array(draw(bits), unsigned(dtype)).view(dtype)
+  size = draw(strategies.sampled_from(_SIZES)) + draw(strategies.integers(0, 4))
+  kinds = [
+      *arrays(dtype, (size,)),
+      *(x.astype(dtype) for _, x in orders(size + 1)),
+  ]
+  return kinds[draw(strategies.integers(0, len(kinds) - 1))]
 
 
 def unsigned(dtype: Any) -> np.dtype:

@@ -2,6 +2,7 @@
 """partition: its definition, for all kinds of keys and sizes."""
 
 from absl.testing import absltest
+from hypothesis import strategies
 import jax
 import numpy as np
 import sorted_arrays
@@ -53,6 +54,12 @@ class PartitionBitsTest(absltest.TestCase):
       for xs, calls, ys in sorted_arrays.partitions(_partition, dtype):
         for (i, kth, axis), y in zip(calls, ys):
           self._check(xs[i], kth, axis, y)
+
+  @sorted_arrays.many(strategies.floats(0, 1, exclude_max=True))
+  def test_many(self, x, place):
+    if x.size:
+      kth = int(place * x.size)
+      self._check(x, kth, 0, _partition(x, kth=kth))
 
   def test_hard_orders(self):
     for count in (1000, 200_000):
