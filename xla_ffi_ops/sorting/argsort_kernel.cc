@@ -42,7 +42,7 @@ class ArgsortKernelOf final : public RowKernel {
     const internal::KeyBuffer<int64_t> items(n);
     for (; rows > 0; --rows, x += n, y += n) {
       const Keyed<U> keys = KeysOf(x);
-      const Packing<U> packing(keys.Find(0, n), internal::BitWidth(n - 1));
+      const Packing<U> packing(keys, n, keys.Find(0, n));
       if (packing.key_bits + packing.index_bits <= 31) {
         SortRow(packing, keys, reinterpret_cast<int32_t*>(items.get()), y);
       } else {

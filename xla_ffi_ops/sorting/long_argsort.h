@@ -41,10 +41,10 @@ class LongArgsort final : public LongRow {
       all.least = std::min(all.least, range.least);
       all.most = std::max(all.most, range.most);
     }
-    packing_ = Packing<U>(all, packing_.index_bits);
+    packing_ = Packing<U>(keys_, chunks_.n, all);
     parts_.Choose([this](int64_t i) {
-      // Keys that differ only in dropped bits must be in one part.
-      const int64_t index = packing_.dropped == 0 ? i : 0;
+      // Keys that are packed as one must be in one part.
+      const int64_t index = packing_.IsShared(keys_[i]) ? 0 : i;
       return packing_.template Pack<int64_t>(keys_[i], index);
     });
   }
