@@ -5,8 +5,11 @@ import pathlib
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
+from jax_ffi_ops.ops.linear_recurrence import step_before
 
 
 def _share(lower, upper):
@@ -23,19 +26,11 @@ def _jvp(x, y, x_dot, *, reverse):
   if x.dtype != wide:  # y is rounded, and exp(x - y) would be far off.
     x, x_dot = x.astype(wide), x_dot.astype(wide)
     y = _cumlogsumexp(x, reverse=reverse)
-  nothing = jnp.full_like(y[:1], -jnp.inf)
-  before = (
-      jnp.concatenate([y[1:], nothing])
-      if reverse
-      else jnp.concatenate([nothing, y[:-1]])
-  )[: len(y)]
-
   # y_dot[t] = exp(y[t-1] - y[t]) y_dot[t-1] + exp(x[t] - y[t]) x_dot[t].
-  def combine(first, second):
-    return first[0] * second[0], second[0] * first[1] + second[1]
-
-  pairs = _share(before, y), _share(x, y) * x_dot
-  return jax.lax.associative_scan(combine, pairs, reverse=reverse)[1]
+  before = step_before(y, -np.inf, reverse)
+  return linear_recurrence(
+      _share(before, y), _share(x, y) * x_dot, reverse=reverse
+  )
 
 
 _cumlogsumexp = kit.scan_op(
@@ -49,7 +44,7 @@ _cumlogsumexp = kit.scan_op(
 )
 
 
-@kit.public(_cumlogsumexp)
+@kit.public(_cumlogsumexp, *kit.ops_of(linear_recurrence))
 def cumlogsumexp(
     operand: jax.Array, axis: int = 0, reverse: bool = False
 ) -> jax.Array:

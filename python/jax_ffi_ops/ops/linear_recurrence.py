@@ -16,7 +16,7 @@ def _padded(x, fill, low, high):
   return jax.lax.pad(x, jnp.asarray(fill, x.dtype), [(low, high, 0)])
 
 
-def _before(x, fill, reverse):
+def step_before(x, fill, reverse):
   """Returns, for each step, what x is at the step before it."""
   return _padded(x, fill, *((-1, 1) if reverse else (1, -1)))
 
@@ -25,7 +25,7 @@ def _reference(a, b, h0, *, reverse, shifted):
   wide = jnp.promote_types(b.dtype, np.float32)
   start = jnp.zeros((), wide) if h0 is None else h0.astype(wide)
   if shifted:
-    a = _before(a, 1, reverse)
+    a = step_before(a, 1, reverse)
 
   def step(h, pair):
     h = pair[0].astype(wide) * h + pair[1].astype(wide)
@@ -38,9 +38,9 @@ def _backward(a, h0, h, dh, *, reverse, shifted):
   # The sum of dh[s] dh[s]/db[t] over s: the recurrence from the other end.
   db = _recurrence(a, dh, reverse=not reverse, shifted=not shifted)
   if shifted:
-    da = _before(db, 0, not reverse) * h
+    da = step_before(db, 0, not reverse) * h
   else:
-    da = db * _before(h, 0, reverse)
+    da = db * step_before(h, 0, reverse)
   if h0 is None or not len(h):
     return da, db, None if h0 is None else jnp.zeros_like(h0)
   first = slice(-1, None) if reverse else slice(0, 1)
