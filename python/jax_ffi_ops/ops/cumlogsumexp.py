@@ -14,11 +14,13 @@ from jax_ffi_ops.ops.linear_recurrence import step_before
 
 def _share(lower, upper):
   """Returns exp(lower - upper); of two that are -inf it is 0, of +inf 1."""
-  is_infinite = jnp.isinf(upper)
-  equal = jnp.where((lower == upper) & (upper > 0), 0, -jnp.inf)
-  return jnp.exp(
-      jnp.where(is_infinite, equal, lower - jnp.where(is_infinite, 0, upper))
-  )
+  # By clamp: vmap leaves its axes where they are, not so those of where. The
+  # limit is just above 0, so that the derivative at 0 is that of exp.
+  info = jnp.finfo(upper.dtype)
+  limits = info.min, info.max, -np.inf, info.smallest_normal
+  low, high, least, above = (jnp.asarray(x, upper.dtype) for x in limits)
+  difference = lower - jax.lax.clamp(low, upper, high)
+  return jnp.exp(jax.lax.clamp(least, difference, above))
 
 
 def _jvp(x, y, x_dot, *, reverse):
