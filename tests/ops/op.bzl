@@ -5,13 +5,15 @@ load("//tests:defs.bzl", "THOROUGH", "gpu_tests", "jax_test")
 load("//tests/cuda:defs.bzl", "cuda_test")
 load("//tests/cuda/emulator:defs.bzl", "emulated_tests")
 
-def op_test(name, cuda = True, handlers = ["fwd", "bwd"], deps = []):
+def op_test(name, cuda = True, handlers = ["fwd", "bwd"], quick = [], deps = []):
     """The tests of an op, in its folder below tests/ops.
 
     Args:
       name: <op>_test. The source is `name`.py; <op>_kernels_test.cc may be there, too.
       cuda: whether the op has CUDA handlers.
       handlers: which handlers it has.
+      quick: the classes that the quick test runs, if not all. It is for an op that has the
+          declaration and the kernels of another: the suite need not try these twice.
       deps: what `name`.py imports but jax_ffi_ops and its kit.
     """
     op = name.removesuffix("_test")
@@ -23,6 +25,7 @@ def op_test(name, cuda = True, handlers = ["fwd", "bwd"], deps = []):
     deps = deps + ["//python/jax_ffi_ops/kit:testing"]
     jax_test(
         name = name,
+        args = quick,
         ops = library,
         deps = deps,
     )
