@@ -23,7 +23,7 @@ import jax_ffi_ops
 import python_process
 
 _SEED = os.environ.get("FUZZ_SEED", "0")
-_CALLS = os.environ.get("FUZZ_CALLS", "0:100")  # Of each op.
+_CALLS = os.environ.get("FUZZ_CALLS", "0:60")  # Of each op.
 _SECONDS = os.environ.get("FUZZ_SECONDS", "inf")
 
 

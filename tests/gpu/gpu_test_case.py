@@ -37,7 +37,8 @@ def at_most(cases, count):
 
 def _has_cuda_handlers(op):
   """Whether an op has them. Without CUDA, those with a backward pass stand in."""
-  (declared,) = (x.declaration for x in kit.ops_of(getattr(jax_ffi_ops, op)))
+  used = (x.declaration for x in kit.ops_of(getattr(jax_ffi_ops, op)))
+  (declared,) = (x for x in used if x.name == op)
   platforms = declared.forward_platforms
   return "cuda" in platforms or (
       not has_gpu() and bool(declared.backward_platforms)

@@ -14,9 +14,16 @@ from jax_ffi_ops.ops.argpartition import argpartition
 from jax_ffi_ops.ops.argpartition import definition
 
 
+def _in_order(x, order):
+  return x.at[order].get(
+      mode="promise_in_bounds",
+      unique_indices=True,
+      wrap_negative_indices=False,
+  )
+
+
 def _jvp(x, x_dot, *, kth):
-  order = argpartition(x, min(kth, x.size - 1))
-  return x_dot.at[order].get(mode="promise_in_bounds", unique_indices=True)
+  return _in_order(x_dot, argpartition(x, min(kth, x.size - 1)))
 
 
 _partition = kit.op(
@@ -27,7 +34,7 @@ _partition = kit.op(
     ),
     signature="(n,*)->(n,*)",
     attributes={"kth": kit.Attribute(np.int64, minimum=0)},
-    reference=lambda x, *, kth: x[definition(x, kth=kth)],
+    reference=lambda x, *, kth: _in_order(x, definition(x, kth=kth)),
     dtypes=kit.ORDERED,
     # To see it: //benchmarks:benchmark --at-any-speed --lines=partition/1x16/*/*/program
     is_faster=lambda x, **_: x.size >= 16,

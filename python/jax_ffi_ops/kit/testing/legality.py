@@ -79,7 +79,7 @@ def _loops(call, operands, shared):
       full = np.broadcast_shapes(*shapes)
     except ValueError as error:
       raise WrongOperandsError(kind) from error
-    if any(shape and len(shape) != len(full) for shape in shapes):
+    if any(len(shape) != len(full) for shape in shapes):
       raise WrongOperandsError(kind)
     if in_full and any(shape != full for shape in shapes):
       raise WrongOperandsError("broadcast")
