@@ -12,8 +12,9 @@ def op_test(name, cuda = True, handlers = ["fwd", "bwd"], quick = [], deps = [])
       name: <op>_test. The source is `name`.py; <op>_kernels_test.cc may be there, too.
       cuda: whether the op has CUDA handlers.
       handlers: which handlers it has.
-      quick: the classes that the quick test runs, if not all. It is for an op that has the
-          declaration and the kernels of another: the suite need not try these twice.
+      quick: the classes that the quick test runs, if not all. It is for ops of a family, such as
+          sorts, or scans: the suite tries the declaration that they share with one of them, and
+          these classes try the op's own values and derivatives. The thorough test runs all.
       deps: what `name`.py imports but jax_ffi_ops and its kit.
     """
     op = name.removesuffix("_test")

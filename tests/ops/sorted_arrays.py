@@ -4,6 +4,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from absl.testing import absltest
 import hypothesis
 from hypothesis import strategies
 import jax
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing.base import THOROUGH
 
@@ -160,6 +162,51 @@ def partition_order(x: np.ndarray, kth: int, axis: int) -> np.ndarray:
   pivot = np.take(np.sort(keys, axis), [kth], axis)
   side = (keys >= pivot).astype(np.int8) + (keys > pivot)
   return np.argsort(side, axis, kind="stable")
+
+
+class PartitionTestCase(absltest.TestCase):
+  """Tests of an op that partitions. Subclasses have, beside `check`:
+
+  Attributes:
+    op: the op itself, whose kth is that of the last element or more, too.
+    function: the public function.
+  """
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(jax.enable_x64(True))
+    self.enter_context(testing.handlers_at_any_speed())
+
+  def check(self, x: Any, order: np.ndarray, axis: int, y: Any, label: str):
+    """Fails unless y is right, given the indices that partition x."""
+    raise NotImplementedError
+
+  def _check(self, x, kth, axis, y):
+    label = f"{x.dtype}{x.shape}, kth={kth}, axis={axis}"
+    self.check(x, partition_order(x, kth, axis), axis, np.asarray(y), label)
+
+  def test_bits(self):
+    for dtype in kit.ORDERED:
+      for xs, calls, ys in partitions(self.op, dtype):
+        for (i, kth, axis), y in zip(calls, ys):
+          self._check(xs[i], kth, axis, y)
+
+  def test_many(self):
+    @many(strategies.floats(0, 1, exclude_max=True))
+    def run(x, place):
+      if x.size:
+        kth = int(place * x.size)
+        self._check(x, kth, 0, self.op(x, kth=kth))
+
+    run()
+
+  def test_hard_orders(self):
+    for count in (1000, 200_000):
+      for dtype in (np.int32, np.float64):
+        for _, x in orders(count):
+          x = x.astype(dtype)
+          for kth in (0, count // 3, count - 1):
+            self._check(x, kth, 0, self.function(x, kth))
 
 
 def sorted_bits(

@@ -71,23 +71,31 @@ HandlerResult SortAlongAxis(const CpuContext& device, int64_t trailing_rank,
                   Product(checks.trailing()));
 }
 
-// Partitions x around the element that is at `kth` when it is sorted.
-inline HandlerResult PartitionAlongAxis(const CpuContext& device, int64_t kth,
-                                        int64_t trailing_rank,
-                                        const ffi::AnyBuffer& x,
-                                        const ffi::AnyBuffer& y,
-                                        bool gives_indices) {
+// The handler of partition and argpartition: partitions x around the element
+// that is at `kth` when it is sorted.
+template <bool kGivesIndices>
+HandlerResult PartitionAlongAxis(CpuContext device, int64_t kth,
+                                 int64_t trailing_rank, ffi::AnyBuffer x,
+                                 ffi::Result<ffi::AnyBuffer> y) {
   if (kth < 0) {
     Checks checks;
     checks.Fail("kth", "be at least 0", std::to_string(kth));
     return checks.error();
   }
   return SortAlongAxis(
-      device, trailing_rank, x, y, gives_indices, /*one_nan=*/false,
+      device, trailing_rank, x, *y, kGivesIndices, /*one_nan=*/false,
       [=](const AnyFormat& format, int64_t n) {
-        return PartitionKernel(format, n, std::min(kth, n - 1), gives_indices);
+        return PartitionKernel(format, n, std::min(kth, n - 1), kGivesIndices);
       });
 }
+
+// Exports it.
+#define XLA_FFI_OPS_DEFINE_PARTITION(handler, gives_indices)             \
+  XLA_FFI_OPS_DEFINE_HANDLER(handler, PartitionAlongAxis<gives_indices>, \
+                             .Attr<int64_t>("kth")                       \
+                                 .Attr<int64_t>("trailing_rank")         \
+                                 .Arg<ffi::AnyBuffer>()                  \
+                                 .Ret<ffi::AnyBuffer>())
 
 }  // namespace xla_ffi_ops
 

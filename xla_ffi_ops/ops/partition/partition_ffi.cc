@@ -1,27 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handler of partition, (n,*)->(n,*).
-#include <cstdint>
-
-#include "xla_ffi_ops/ffi.h"
 #include "xla_ffi_ops/sorting/along_axis.h"
 
-namespace xla_ffi_ops::partition {
-namespace {
+namespace xla_ffi_ops {
 
-using Buffer = ffi::AnyBuffer;
+XLA_FFI_OPS_DEFINE_PARTITION(xla_ffi_ops_partition_fwd,
+                             /*gives_indices=*/false);
 
-HandlerResult Handler(CpuContext device, int64_t kth, int64_t trailing_rank,
-                      Buffer x, ffi::Result<Buffer> y) {
-  return PartitionAlongAxis(device, kth, trailing_rank, x, *y,
-                            /*gives_indices=*/false);
-}
-
-}  // namespace
-
-XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_partition_fwd, Handler,
-                           .Attr<int64_t>("kth")
-                               .Attr<int64_t>("trailing_rank")
-                               .Arg<Buffer>()    // x
-                               .Ret<Buffer>());  // y
-
-}  // namespace xla_ffi_ops::partition
+}  // namespace xla_ffi_ops
