@@ -6,6 +6,7 @@ import dataclasses
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import rms_norm
@@ -47,6 +48,7 @@ class KitCallsTest(parameterized.TestCase):
         TangentCall(_forward(), (True, False)),
         _backward(),
         _backward(batch_rank=1),
+        _backward(unwanted=("x",)),
         _backward(dropped=(Dropped("x", np.dtype(np.float32), False),)),
         _backward(dropped=(Dropped("x", np.dtype(np.float64), False),)),
     ]
@@ -86,12 +88,35 @@ class KitCallsTest(parameterized.TestCase):
     self.assertEqual(list(received.results), ["dx", "dscale"])
     self.assertEqual(
         {n: type(x) for n, x in received.attributes.items()},
-        {"eps": np.float64, "present": np.int64, "batch_rank": np.int64},
+        {
+            "eps": np.float64,
+            "present": np.int64,
+            "batch_rank": np.int64,
+            "wanted": np.int64,
+        },
     )
     on_cuda = _backward(batch_rank=1).received("cuda", arrays)
     self.assertEqual(
         list(on_cuda.results), ["dx", "dscale", "dscale_workspace"]
     )
+
+  @parameterized.parameters(
+      ((0, 1), 0b11, ["dx", "dscale", "dscale_workspace"]),
+      ((0,), 0b01, ["dx"]),
+      ((1,), 0b10, ["dscale", "dscale_workspace"]),
+  )
+  def test_gradients_that_are_wanted(self, argnums, wanted, results):
+    """jax.grad decides what the handler computes."""
+    x, scale = jnp.ones(_X.shape), jnp.ones(16)
+    gradient = jax.grad(lambda *xs: jnp.sum(rms_norm(*xs)), argnums)
+    equations = jax.make_jaxpr(gradient)(x, scale).eqns
+    (call,) = [e for e in equations if e.primitive.name == "rms_norm_bwd"]
+    received = call.params["call"].received(
+        "cuda", [v.aval for v in call.invars]
+    )
+    self.assertEqual(received.attributes["wanted"], wanted)
+    self.assertEqual(list(received.results), results)
+    self.assertEqual(len(call.outvars), len(argnums))
 
 
 if __name__ == "__main__":

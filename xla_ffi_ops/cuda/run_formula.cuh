@@ -112,6 +112,7 @@ __device__ inline void StoreOutputs(const Args& args, int64_t index,
   }
 #pragma unroll
   for (int i = 0; i < Args::kOutputs; ++i) {
+    if (args.outputs[i] == nullptr) continue;  // not wanted
     StoreValues(values[i], args.outputs[i] + index * args.cols + column);
   }
 }

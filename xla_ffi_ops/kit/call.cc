@@ -42,13 +42,19 @@ void Call::Present(int64_t present, int64_t required, int64_t optional) {
        std::to_string(present));
 }
 
+void Call::Wanted(int64_t wanted, int64_t present) {
+  result_bits_ = "wanted";
+  if ((wanted & ~present) == 0) return;
+  Fail("wanted", "have no others but " + Bits(present), std::to_string(wanted));
+}
+
 template <typename Buffers>
-void Call::Take(const char* what, const Buffers& buffers,
+void Call::Take(const char* bits, const char* what, const Buffers& buffers,
                 const std::vector<Argument*>& arguments) {
   const size_t given = std::count_if(arguments.begin(), arguments.end(),
                                      [](auto* a) { return a->given; });
   if (given != buffers.size()) {
-    Fail("present",
+    Fail(bits,
          std::string("match the number of ") + what + ", " +
              std::to_string(given) + " by its bits",
          std::to_string(buffers.size()));
@@ -69,7 +75,7 @@ void Call::Take(const char* what, const Buffers& buffers,
 void Call::Operands(ffi::RemainingArgs buffers,
                     std::initializer_list<Argument*> operands) {
   operands_ = operands;
-  Take("operands", buffers, operands_);
+  Take("present", "operands", buffers, operands_);
 }
 
 void Call::Results(ffi::RemainingRets buffers,
@@ -80,7 +86,7 @@ void Call::Results(ffi::RemainingRets buffers,
   for (Weight* weight : weights) {
     if (workspaces) all.push_back(&weight->workspace);
   }
-  Take("results", buffers, all);
+  Take(result_bits_, "results", buffers, all);
 }
 
 void Call::Operand(Argument& operand, DTypeSet expected,
@@ -120,7 +126,7 @@ void Call::Weights(const Argument& x, std::initializer_list<Weight*> weights,
 void Call::Gradients(const Argument& x, std::initializer_list<Weight*> weights,
                      std::initializer_list<Dim*> core) {
   for (Weight* weight : weights) {
-    if (!weight->given || !ok()) continue;
+    if (!weight->gradient.buffer || !ok()) continue;
     const int64_t rank = weight->shared ? *batch_rank_ : loops().size();
     Result(weight->gradient.name.c_str(), *weight->gradient.buffer,
            weight->dtype(), core, rank);

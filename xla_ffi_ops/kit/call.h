@@ -49,9 +49,11 @@ struct Argument {
 // An operand like scale, whose gradient is a sum over the rows that share it.
 struct Weight : Argument {
   explicit Weight(const std::string& name, bool given = true)
+      : Weight(name, given, given) {}
+  Weight(const std::string& name, bool given, bool wanted)
       : Argument(name, given),
-        gradient("d" + name, given),
-        workspace("d" + name + "_workspace", given) {}
+        gradient("d" + name, wanted),
+        workspace("d" + name + "_workspace", wanted) {}
 
   bool shared = false;  // by rows; else each row has its own
   Argument gradient;
@@ -82,6 +84,10 @@ class Call : public Checks {
   void Operands(xla::ffi::RemainingArgs buffers,
                 std::initializer_list<Argument*> operands);
 
+  // The attribute of a backward pass that skips gradients: the bits of those
+  // that are results. After Present.
+  void Wanted(int64_t wanted, int64_t present);
+
   // The results, then the gradients of the weights, and then, on CUDA, their
   // workspaces.
   template <typename Device>
@@ -106,7 +112,8 @@ class Call : public Checks {
 
   void Result(const Argument& result, DTypeSet expected,
               std::initializer_list<Dim*> core) {
-    if (ok()) Result(result.name.c_str(), *result.buffer, expected, core);
+    if (!ok() || !result.buffer) return;
+    Result(result.name.c_str(), *result.buffer, expected, core);
   }
 
   // Gradients, and workspaces in the dtype of the accumulator of x's.
@@ -130,10 +137,11 @@ class Call : public Checks {
                std::initializer_list<Argument*> results,
                std::initializer_list<Weight*> weights, bool workspaces);
   template <typename Buffers>
-  void Take(const char* what, const Buffers& buffers,
+  void Take(const char* bits, const char* what, const Buffers& buffers,
             const std::vector<Argument*>& arguments);
 
   std::vector<Argument*> operands_;
+  const char* result_bits_ = "present";  // the attribute that has them
   std::optional<int64_t> batch_rank_;
   xla::ffi::DataType weight_dtype_ = xla::ffi::DataType::INVALID;
 };

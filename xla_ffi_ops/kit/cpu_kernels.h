@@ -37,9 +37,11 @@ struct PieceArrays {
   Operands<OutputRows<Acc>, F::kOutputs> outputs;
 };
 
-// A plain kernel has no weights and wants no sums; else all weights are there,
-// and all sums are wanted.
-template <bool kPlain, typename F, typename Acc, typename In, size_t... i,
+// A kernel has all weights or none, and computes all sums or none: one for each
+// choice would take long to compile.
+enum class Kind { kPlain, kWeighted, kSummed };
+
+template <Kind kind, typename F, typename Acc, typename In, size_t... i,
           size_t... w>
 XLA_FFI_OPS_HD void RunPieces(const F& f, int64_t begin, int64_t end,
                               int64_t cols, const RowPart& part,
@@ -47,10 +49,13 @@ XLA_FFI_OPS_HD void RunPieces(const F& f, int64_t begin, int64_t end,
                               const Outputs<Acc, F::kSums>& columns,
                               std::index_sequence<i...>,
                               std::index_sequence<w...>) {
-  if constexpr (kPlain) {
+  if constexpr (kind == Kind::kPlain) {
     std::tuple<AbsentRows<typename F::Weights, w>...> absent;
     RunBlock(f, begin, end, cols, part, arrays.outputs, Outputs<Acc, 0>(),
              arrays.inputs[i]..., std::get<w>(absent)...);
+  } else if constexpr (kind == Kind::kWeighted) {
+    RunBlock(f, begin, end, cols, part, arrays.outputs, Outputs<Acc, 0>(),
+             arrays.inputs[i]..., arrays.weights[w]...);
   } else {
     RunBlock(f, begin, end, cols, part, arrays.outputs, columns,
              arrays.inputs[i]..., arrays.weights[w]...);
@@ -58,37 +63,42 @@ XLA_FFI_OPS_HD void RunPieces(const F& f, int64_t begin, int64_t end,
 }
 
 // Rows [begin, end).
-template <bool kPlain, typename F, typename Acc, typename In>
+template <Kind kind, typename F, typename Acc, typename In>
 void RunAtLevel(const F& f, int64_t begin, int64_t end, int64_t cols,
                 const RowPart& part, PieceArrays<F, Acc, In>& arrays,
                 const Outputs<Acc, F::kSums>& columns) {
   AtCpuLevel([=, &f, &arrays, &columns]() XLA_FFI_OPS_INLINED {
-    RunPieces<kPlain>(f, begin, end, cols, part, arrays, columns,
-                      std::make_index_sequence<F::kInputs>(),
-                      std::make_index_sequence<F::Weights::kSize>());
+    RunPieces<kind>(f, begin, end, cols, part, arrays, columns,
+                    std::make_index_sequence<F::kInputs>(),
+                    std::make_index_sequence<F::Weights::kSize>());
   });
 }
 
 // The rows [begin, end) of one group.
 template <typename F, typename Acc, typename In>
 void RunGroup(const F& f, int64_t begin, int64_t end, int64_t cols,
-              const RowPart& part, bool plain, PieceArrays<F, Acc, In>& arrays,
+              const RowPart& part, Kind kind, PieceArrays<F, Acc, In>& arrays,
               const Operands<Acc*, F::kSums>& sums) {
-  if (plain) return RunAtLevel<true>(f, begin, end, cols, part, arrays, {});
-  // A kernel for each choice of weights would take long to compile.
+  if (kind == Kind::kPlain) {
+    return RunAtLevel<Kind::kPlain>(f, begin, end, cols, part, arrays, {});
+  }
+  if constexpr (F::Weights::kSize > 0) {
+    if (kind == Kind::kWeighted) {
+      return RunAtLevel<Kind::kWeighted>(f, begin, end, cols, part, arrays, {});
+    }
+  }
   if constexpr (F::kSums > 0) {
     const int64_t summed = part.Has(F::kPasses) ? part.end - part.begin : 0;
     LongSums<Acc, F::kSums> long_sums(sums.operand, summed, end - begin);
     int64_t row = begin;
     do {
       const int64_t stop = std::min(end, row + kSumBlockRows);
-      RunAtLevel<false>(f, row, stop, cols, part, arrays, long_sums.Begin());
+      RunAtLevel<Kind::kSummed>(f, row, stop, cols, part, arrays,
+                                long_sums.Begin());
       long_sums.Add();
       row = stop;
     } while (row < end);
     long_sums.Finish();
-  } else if constexpr (F::Weights::kSize > 0) {
-    RunAtLevel<false>(f, begin, end, cols, part, arrays, {});
   }
 }
 
@@ -105,18 +115,22 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
   const int64_t cols = range.cols;
   RowPart part{RowPart::kAll, 0, cols, false, nullptr, nullptr};
   if (range.part != nullptr) part = *range.part;
-  bool plain = true;
+  internal::Kind kind = internal::Kind::kPlain;
   for (int i = 0; i < F::Weights::kSize; ++i) {
-    plain &= arrays.weights[i].data == nullptr;
+    if (arrays.weights[i].data != nullptr) kind = internal::Kind::kWeighted;
   }
-  for (int i = 0; i < F::kSums; ++i) plain &= sums[i] == nullptr;
+  for (int i = 0; i < F::kSums; ++i) {
+    if (sums[i] != nullptr) kind = internal::Kind::kSummed;
+  }
   // Without rows, there may be no memory behind an array, not even for weights.
   const bool has_rows = range.groups > 0 && range.rows > 0;
   internal::PieceArrays<F, Acc, In> pieces;
   for (int i = 0; i < F::kInputs && has_rows; ++i) {
     pieces.inputs[i] = In(arrays.inputs[i]);
   }
-  for (int i = 0; i < F::Weights::kSize && has_rows && !plain; ++i) {
+  for (int i = 0;
+       i < F::Weights::kSize && has_rows && kind != internal::Kind::kPlain;
+       ++i) {
     using Weight = internal::InputRows<Acc>;
     pieces.weights[i] = arrays.weights[i].data == nullptr
                             ? Weight(F::Weights::Absent(i), cols)
@@ -131,7 +145,7 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
       if (sums[i] != nullptr) group_sums[i] += group * cols;
     }
     const int64_t begin = range.begin + group * range.rows;
-    internal::RunGroup(formula, begin, begin + range.rows, cols, part, plain,
+    internal::RunGroup(formula, begin, begin + range.rows, cols, part, kind,
                        pieces, group_sums);
   }
 }

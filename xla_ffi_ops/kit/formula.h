@@ -23,7 +23,8 @@
 // one or two numbers, Initial(), and two Combine functions: one combines two
 // numbers, the other combines whole statistics. x... are the elements of the
 // inputs, widened: first those of the rows, then those of the weights. Column
-// gives the term of each weight's gradient, in the order of the weights.
+// gives the term of each weight's gradient, in the order of the weights. If
+// only these are wanted, there are no passes: the row is as Load made it.
 //
 // A formula that rounds to the type of the rows is a template of that type and
 // of Acc.

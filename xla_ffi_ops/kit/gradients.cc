@@ -43,7 +43,7 @@ struct Gradient {
 std::vector<Gradient> Gradients(const Weight* const* weights, int count) {
   std::vector<Gradient> gradients;
   for (const Weight* weight : std::vector(weights, weights + count)) {
-    if (!weight->given) continue;
+    if (!weight->gradient.given) continue;
     gradients.push_back({weight->shared, weight->gradient.dtype(),
                          weight->gradient.data<void>()});
   }
@@ -79,7 +79,7 @@ void SumRowByRow(const std::vector<Gradient>& gradients,
 
 bool Any(const Weight* const* weights, int count, bool shared) {
   return std::any_of(weights, weights + count, [shared](const Weight* weight) {
-    return weight->given && weight->shared == shared;
+    return weight->gradient.given && weight->shared == shared;
   });
 }
 

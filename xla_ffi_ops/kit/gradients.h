@@ -28,11 +28,12 @@ namespace xla_ffi_ops {
 
 namespace internal {
 
-// Whether one of the `count` weights is given and `shared`, or else is not.
+// Whether one of the `count` weights whose gradient is wanted is `shared`, or
+// else is not.
 bool Any(const Weight* const* weights, int count, bool shared);
 
 // Stores the sums over the rows [begin, end), which lie in one group, in
-// sums[weights given, cols], which is null if no weight is given.
+// sums[gradients wanted, cols], which is null if none is wanted.
 template <typename Acc>
 using SumGradients = std::function<void(int64_t begin, int64_t end, Acc* sums)>;
 
@@ -48,28 +49,28 @@ HandlerResult RunRanges(const CpuContext& device, int64_t rows,
                         int64_t bytes_per_row,
                         std::function<void(int64_t begin, int64_t end)> body);
 
-// Which of the weights of sums are given.
+// Which of the gradients of weights are wanted.
 template <size_t k>
-struct Given {
-  // Where the sums of each weight are in sums[weights given, cols].
+struct Wanted {
+  // Where the sums of each weight are in sums[gradients wanted, cols].
   template <typename Acc>
   Operands<Acc*, k> Each(Acc* sums, int64_t cols) const {
     Operands<Acc*, k> each = {};
     for (size_t i = 0; i < k; ++i) {
-      if (!given[i]) continue;
+      if (!wanted[i]) continue;
       each[i] = sums;
       sums += cols;
     }
     return each;
   }
 
-  std::array<bool, k> given;
+  std::array<bool, k> wanted;
 };
 
 template <size_t k>
-Given<k> GivenOf(const Weight* const (&weights)[k]) {
-  Given<k> result;
-  for (size_t i = 0; i < k; ++i) result.given[i] = weights[i]->given;
+Wanted<k> WantedOf(const Weight* const (&weights)[k]) {
+  Wanted<k> result;
+  for (size_t i = 0; i < k; ++i) result.wanted[i] = weights[i]->gradient.given;
   return result;
 }
 
@@ -81,20 +82,20 @@ Given<k> GivenOf(const Weight* const (&weights)[k]) {
 //   body(where, RowRange range, Operands<SumOf<Device, T, W>, k> sums)
 //
 // computes the rows of the range, and their sums: one for each weight, or null
-// if it is not there. It may be called twice for a row, if only some of the
-// weights are shared. On the CPU a range is part of one group; on CUDA, where
-// the body only enqueues work, it is all groups.
+// if its gradient is not wanted. It may be called twice for a row, if only some
+// of the weights are shared. On the CPU a range is part of one group; on CUDA,
+// where the body only enqueues work, it is all groups.
 template <typename T, typename W, size_t k, typename Body>
 HandlerResult RunBackward(const CpuContext& device, const Call& call,
                           const Weight* const (&weights)[k], int64_t cols,
                           int64_t bytes_per_row, Body body) {
   using Acc = Accumulator<T>;
-  const internal::Given<k> given = internal::GivenOf(weights);
+  const internal::Wanted<k> wanted = internal::WantedOf(weights);
   return internal::RunSums<Acc>(device, call, weights, k, cols, bytes_per_row,
                                 [=](int64_t begin, int64_t end, Acc* sums) {
                                   body(Cpu(),
                                        RowRange{begin, 1, end - begin, cols},
-                                       given.Each(sums, cols));
+                                       wanted.Each(sums, cols));
                                 });
 }
 
@@ -107,7 +108,7 @@ HandlerResult RunBackward(Cuda device, const Call& call,
     Operands<SumOf<Cuda, T, W>, k> sums = {};
     for (size_t i = 0; i < k; ++i) {
       const Weight& weight = *weights[i];
-      if (!weight.given || weight.shared != shared) continue;
+      if (!weight.gradient.given || weight.shared != shared) continue;
       sums[i] = {weight.gradient.template data<W>(),
                  weight.workspace.template data<Accumulator<T>>(),
                  weight.parts};
@@ -131,7 +132,7 @@ template <typename F, typename T, typename W>
 HandlerResult RunLongRows(const CpuContext& device, const F& formula,
                           const RowRange& range,
                           const RowArrays<F, T, W>& arrays,
-                          const Given<F::kSums>& given,
+                          const Wanted<F::kSums>& wanted,
                           StoreSums<Accumulator<T>> store) {
   const auto known =
       std::make_shared<std::vector<typename F::Row>>(range.groups * range.rows);
@@ -139,12 +140,12 @@ HandlerResult RunLongRows(const CpuContext& device, const F& formula,
       device, {range,
                F::kPasses,
                kElementBytes<F, T>,
-               std::count(given.given.begin(), given.given.end(), true),
+               std::count(wanted.wanted.begin(), wanted.wanted.end(), true),
                {known, known->data()},
                [=](const RowRange& part, Accumulator<T>* sums) {
                  RunFormula(
                      Cpu(), formula, part, arrays,
-                     given.Each(sums, part.part->end - part.part->begin));
+                     wanted.Each(sums, part.part->end - part.part->begin));
                },
                std::move(store)});
 }
@@ -168,7 +169,7 @@ HandlerResult RunRows(const Device& device, int64_t rows, int64_t cols,
   } else {
     if (internal::SplitsRows(device, rows, cols)) {
       return internal::RunLongRows(device, formula, {0, 1, rows, cols}, arrays,
-                                   internal::Given<F::kSums>{}, nullptr);
+                                   internal::Wanted<F::kSums>{}, nullptr);
     }
     return internal::RunRanges(
         device, rows, internal::kElementBytes<F, T> * cols,
@@ -191,7 +192,7 @@ HandlerResult RunBackward(
     if (internal::SplitsRows(device, all.groups * all.rows, cols) &&
         !(shared && internal::Any(of, F::kSums, false))) {
       return internal::RunLongRows(
-          device, formula, all, arrays, internal::GivenOf(of),
+          device, formula, all, arrays, internal::WantedOf(of),
           internal::StoreGradients<Accumulator<T>>(of, F::kSums, cols));
     }
   }

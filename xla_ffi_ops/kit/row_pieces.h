@@ -137,7 +137,8 @@ struct AbsentRows {
   XLA_FFI_OPS_HD Row Piece(int64_t, int64_t, int64_t) const { return {}; }
 };
 
-// A result. If its type is not Acc, it is stored from pieces.
+// A result. If its type is not Acc, it is stored from pieces. If there is no
+// memory for it, as no one wants it, pieces are all that is stored.
 template <typename Acc>
 class OutputRows {
  public:
@@ -146,6 +147,13 @@ class OutputRows {
   template <typename T>
   OutputRows(T* data, int64_t cols)
       : data_(reinterpret_cast<char*>(data)), item_(sizeof(T)), cols_(cols) {
+    if (data == nullptr) {
+      piece_ = NewPiece<Acc>(cols);
+      data_ = reinterpret_cast<char*>(piece_.get());
+      item_ = 0;
+      narrow_ = [](const Acc*, void*, int64_t) {};
+      return;
+    }
     if constexpr (!std::is_same_v<T, Acc>) {
       piece_ = NewPiece<Acc>(cols);
       narrow_ = [](const Acc* from, void* to, int64_t n) {
@@ -153,6 +161,8 @@ class OutputRows {
       };
     }
   }
+
+  bool wanted() const { return item_ != 0; }
 
   // Where elements from j on of a row are to be stored; Store() follows.
   XLA_FFI_OPS_HD Acc* Piece(int64_t row, int64_t j) const {

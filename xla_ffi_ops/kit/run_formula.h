@@ -70,7 +70,7 @@ template <typename Formula, typename T, typename W>
 struct RowArrays {
   Operands<Rows<const T>, Formula::kInputs> inputs;
   Operands<Rows<const W>, Formula::Weights::kSize> weights;
-  Operands<T*, Formula::kOutputs> outputs;
+  Operands<T*, Formula::kOutputs> outputs;  // null if not wanted
 };
 
 // Where a device leaves a sum over the rows of each group, of which a call has

@@ -87,7 +87,9 @@ XLA_FFI_OPS_HD void RunRow(
   };
   auto* const known = static_cast<typename F::Row*>(part.known);
   typename F::Row row = part.phase > 0 ? known[i] : f.Load(i);
-  RunPasses<0, Acc>(f, row, i, cols, part, fetch, nullptr, in...);
+  if (outputs[0].wanted() || outputs[n - 1].wanted()) {
+    RunPasses<0, Acc>(f, row, i, cols, part, fetch, nullptr, in...);
+  }
   if (part.ends) known[i] = row;
   if (!part.Has(F::kPasses)) return;
   if (part.begin == 0) f.Save(i, row);  // Once for each row.

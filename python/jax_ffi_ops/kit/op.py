@@ -43,6 +43,7 @@ def op(
     operands: Sequence[str] | None = None,
     weights: Mapping[str, str] | None = None,
     row_sums: Sequence[str] = (),
+    skips_gradients: bool = False,
     jvp: Callable[..., Any] | None = None,
     transpose: Callable[..., Any] | None = None,
     backward: Callable[..., Any] | None = None,
@@ -98,6 +99,8 @@ def op(
       over x are kept. Where that would lose precision the reference runs.
     row_sums: operands for whose gradients the backward handler for CUDA gets
       memory to sum rows in.
+    skips_gradients: whether the backward handler takes `wanted`, and computes
+      only the gradients that it asks for. By default it computes all.
     jvp: the tangents of the results, in terms of operands, results and
       tangents. Without a backward handler, only what it takes is kept.
     transpose: for an op that is linear in its operands: their cotangents, in
@@ -223,6 +226,7 @@ def op(
       ),
       weights=weights,
       row_sums=tuple(row_sums),
+      skips_gradients=skips_gradients,
       use_handler=use_handler,
       is_faster=is_faster,
       broadcast_operands=broadcast_operands,

@@ -55,6 +55,7 @@ _add_rms_norm = kit.op(
     dtypes={"x": kit.FLOATING, "residual": "x", "scale": kit.FLOATING},
     parameters=("scale",),
     weights={"scale": "x"},
+    skips_gradients=True,
     row_sums=("scale",),
     # To see it: //benchmarks:benchmark --at-any-speed --lines=add_rms_norm/*/*/*/program
     is_faster=kit.faster_for_rows(),

@@ -101,6 +101,7 @@ _layer_norm = kit.op(
     dtypes=kit.FLOATING,
     parameters=("scale", "bias"),
     weights={"scale": "x", "bias": "x"},
+    skips_gradients=True,
     row_sums=("scale", "bias"),
     split=_split,
     # To see it: //benchmarks:benchmark --at-any-speed --lines=layer_norm/*/*/*/program

@@ -79,6 +79,7 @@ _rms_norm = kit.op(
     dtypes=kit.FLOATING,
     parameters=("scale",),
     weights={"scale": "x"},
+    skips_gradients=True,
     row_sums=("scale",),
     # To see it: //benchmarks:benchmark --at-any-speed --lines=rms_norm/*/*/*/program
     is_faster=kit.faster_for_rows(),

@@ -93,7 +93,7 @@ struct Results {
     const auto shifts = Numbers<Acc>(all, 5);
     RowMap each;
     each.stride[0] = 1;
-    const internal::Given<2> sums_of{{(given & 1) != 0, (given & 2) != 0}};
+    const internal::Wanted<2> sums_of{{(given & 1) != 0, (given & 2) != 0}};
     const int64_t count = (given & 1) + (given >> 1);
     sums.resize(count * groups * cols + 1);
     const RowArrays<F, T, T> arrays{

@@ -50,17 +50,20 @@ HandlerResult ForwardHandler(Device device, double eps, int64_t present,
 
 template <typename Device>
 HandlerResult BackwardHandler(Device device, double eps, int64_t present,
-                              int64_t batch_rank, ffi::RemainingArgs operands,
+                              int64_t batch_rank, int64_t wanted,
+                              ffi::RemainingArgs operands,
                               ffi::RemainingRets results) {
   constexpr DTypesOn<Device, RowTypes> dtypes;
   Dim d = kUnknownDim;
   Argument sum("sum"), rstd("rstd"), dy("dy"), dsum("dsum");
-  Argument dx("dx"), dresidual("dresidual");
-  Weight scale("scale", (present & kScale) != 0);
+  Argument dx("dx", (wanted & kX) != 0);
+  Argument dresidual("dresidual", (wanted & kResidual) != 0);
+  Weight scale("scale", (present & kScale) != 0, (wanted & kScale) != 0);
   Call call;
   call.AtLeast("eps", eps, 0);
   call.Present(present, kX | kResidual, kScale);
   call.Operands(operands, {&scale, &sum, &rstd, &dy, &dsum});
+  call.Wanted(wanted, present);
   call.Results<Device>(results, {&dx, &dresidual}, {&scale});
   call.Operand(sum, dtypes, {&d});
   call.Operand(rstd, AccumulatorDType(sum.dtype()), {});
@@ -102,6 +105,7 @@ XLA_FFI_OPS_DEFINE_HANDLER(
     .Attr<double>("eps")
         .Attr<int64_t>("present")
         .Attr<int64_t>("batch_rank")
+        .Attr<int64_t>("wanted")
         .RemainingArgs()    // scale, sum, rstd, dy, dsum
         .RemainingRets());  // dx, dresidual, dscale, workspace
 

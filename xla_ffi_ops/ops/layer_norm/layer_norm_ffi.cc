@@ -49,17 +49,20 @@ HandlerResult ForwardHandler(Device device, double eps, int64_t present,
 
 template <typename Device>
 HandlerResult BackwardHandler(Device device, double eps, int64_t present,
-                              int64_t batch_rank, ffi::RemainingArgs operands,
+                              int64_t batch_rank, int64_t wanted,
+                              ffi::RemainingArgs operands,
                               ffi::RemainingRets results) {
   constexpr DTypesOn<Device, RowTypes> dtypes;
   Dim d = kUnknownDim;
-  Argument x("x"), mean("mean"), rstd("rstd"), dy("dy"), dx("dx");
-  Weight scale("scale", (present & kScale) != 0);
-  Weight bias("bias", (present & kBias) != 0);
+  Argument x("x"), mean("mean"), rstd("rstd"), dy("dy");
+  Argument dx("dx", (wanted & kX) != 0);
+  Weight scale("scale", (present & kScale) != 0, (wanted & kScale) != 0);
+  Weight bias("bias", (present & kBias) != 0, (wanted & kBias) != 0);
   Call call;
   call.AtLeast("eps", eps, 0);
   call.Present(present, kX, kScale | kBias);
   call.Operands(operands, {&x, &scale, &bias, &mean, &rstd, &dy});
+  call.Wanted(wanted, present);
   call.Results<Device>(results, {&dx}, {&scale, &bias});
   call.Operand(x, dtypes, {&d});
   call.Operand(mean, AccumulatorDType(x.dtype()), {});
@@ -98,6 +101,7 @@ XLA_FFI_OPS_DEFINE_HANDLER(
     .Attr<double>("eps")
         .Attr<int64_t>("present")
         .Attr<int64_t>("batch_rank")
+        .Attr<int64_t>("wanted")
         .RemainingArgs()    // x, scale, bias, mean, rstd, dy
         .RemainingRets());  // dx, dscale, dbias, workspaces
 

@@ -45,16 +45,19 @@ HandlerResult ForwardHandler(Device device, double eps, int64_t present,
 
 template <typename Device>
 HandlerResult BackwardHandler(Device device, double eps, int64_t present,
-                              int64_t batch_rank, ffi::RemainingArgs operands,
+                              int64_t batch_rank, int64_t wanted,
+                              ffi::RemainingArgs operands,
                               ffi::RemainingRets results) {
   constexpr DTypesOn<Device, RowTypes> dtypes;
   Dim d = kUnknownDim;
-  Argument x("x"), rstd("rstd"), dy("dy"), dx("dx");
-  Weight scale("scale", (present & kScale) != 0);
+  Argument x("x"), rstd("rstd"), dy("dy");
+  Argument dx("dx", (wanted & kX) != 0);
+  Weight scale("scale", (present & kScale) != 0, (wanted & kScale) != 0);
   Call call;
   call.AtLeast("eps", eps, 0);
   call.Present(present, kX, kScale);
   call.Operands(operands, {&x, &scale, &rstd, &dy});
+  call.Wanted(wanted, present);
   call.Results<Device>(results, {&dx}, {&scale});
   call.Operand(x, dtypes, {&d});
   call.Operand(rstd, AccumulatorDType(x.dtype()), {});
@@ -90,6 +93,7 @@ XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_rms_norm_bwd, BackwardHandler,
                            .Attr<double>("eps")
                                .Attr<int64_t>("present")
                                .Attr<int64_t>("batch_rank")
+                               .Attr<int64_t>("wanted")
                                .RemainingArgs()    // x, scale, rstd, dy
                                .RemainingRets());  // dx, dscale, workspace
 

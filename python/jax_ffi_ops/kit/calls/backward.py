@@ -45,6 +45,7 @@ class BackwardCall(HandlerCall):
     sizes: the core dimensions that only dropped operands have.
     transposed: whether it returns the cotangents alone of the operands in which
       the op is linear, by `transpose=`.
+    unwanted: the operands whose cotangents it does not return.
   """
 
   forward: ForwardCall
@@ -53,10 +54,12 @@ class BackwardCall(HandlerCall):
   dropped: tuple[Dropped, ...] = ()
   sizes: tuple[tuple[str, int], ...] = ()
   transposed: bool = False
+  unwanted: tuple[str, ...] = ()
 
   def __repr__(self):
     own = [f"{x.name}:{x.dtype}" for x in self.dropped]
     own += [f"batch_rank={self.batch_rank}"] + ["transposed"] * self.transposed
+    own += ["no d" + name for name in self.unwanted]
     cotangents = self.names[len(self.kept) :]
     return f"({', '.join([*self.forward.description, *cotangents, *own])})"
 
@@ -76,7 +79,8 @@ class BackwardCall(HandlerCall):
   @property
   def returned(self) -> tuple[str, ...]:
     """The operands whose cotangents it returns, if they have any."""
-    return self.op.linear if self.transposed else self.op.operands
+    every = self.op.linear if self.transposed else self.op.operands
+    return tuple(name for name in every if name not in self.unwanted)
 
   @property
   def target(self) -> str:
@@ -103,6 +107,11 @@ class BackwardCall(HandlerCall):
   @property
   def handler_attributes(self) -> dict[str, Any]:
     own = {"batch_rank": np.int64(self.batch_rank)}
+    if self.op.skips_gradients:
+      slots = enumerate(self.op.slots)
+      own["wanted"] = np.int64(
+          sum(1 << i for i, n in slots if n in self.returned)
+      )
     return self.forward.handler_attributes | own
 
   def dimensions(self, arrays: Sequence[Any]) -> Dimensions:

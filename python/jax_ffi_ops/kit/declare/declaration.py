@@ -53,6 +53,7 @@ class Declaration:
   backward: AuthorFunction | None
   weights: Mapping[str, str]
   row_sums: tuple[str, ...]
+  skips_gradients: bool
   use_handler: Callable[..., bool] | None
   is_faster: Callable[..., bool] | None
   broadcast_operands: bool

@@ -9,7 +9,7 @@ from jax_ffi_ops.kit.declare.signature import Signature
 
 # The kit adds these to the attributes of a handler or of an author's function.
 _TAKEN = ("axis", "batch_rank", "platform", "present", "self",
-          "trailing_rank")  # fmt: skip
+          "trailing_rank", "wanted")  # fmt: skip
 
 
 class Names(NamedTuple):

@@ -4,7 +4,7 @@
 Kept operands, residuals, cotangents -> cotangents of the operands.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import functools
 from typing import Any
 
@@ -41,6 +41,7 @@ class BackwardPrimitive:
       kept: Mapping[str, jax.Array],
       cotangents: Sequence[Any],
       transposed: bool = False,
+      unwanted: Collection[str] = (),
   ) -> list[jax.Array | None]:
     """Returns the cotangents of all operands, None of those without any.
 
@@ -50,10 +51,13 @@ class BackwardPrimitive:
       kept: its operands and results that are kept.
       cotangents: of its visible results that have tangents.
       transposed: see BackwardCall.
+      unwanted: the operands whose cotangents may be None.
     """
     bind = functools.partial(binding.bind, self.primitive)
     cotangents = [ad.instantiate_zeros(c) for c in cotangents]
-    found = vjp.vjp(forward, bind, operands, kept, cotangents, transposed)
+    found = vjp.vjp(
+        forward, bind, operands, kept, cotangents, transposed, unwanted
+    )
     return [
         sharding.like(found[name], binding.aval(x)) if name in found else None
         for name, x in zip(forward.op.operands, operands)

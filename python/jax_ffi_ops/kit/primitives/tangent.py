@@ -67,14 +67,18 @@ class TangentPrimitive:
     avals = [binding.aval(x) for x in operands]
     arrays = call.named(operands)
     kept = {name: arrays[name] for name in call.op.kept}
+    tangents = dict(zip(call.moving, operands[len(call.kept) :], strict=True))
+    wanted = {n for n, t in tangents.items() if ad.is_undefined_primal(t)}
     gradients = self._backward.gradients(
-        call.forward, call.operands(avals), kept, cotangents
+        call.forward,
+        call.operands(avals),
+        kept,
+        cotangents,
+        unwanted=[n for n in call.op.operands if n not in wanted],
     )
-    chosen = [g for g, a in zip(gradients, call.active) if a]
-    tangents = operands[len(call.kept) :]
+    found = dict(zip(call.op.operands, gradients, strict=True))
     return [None] * len(call.kept) + [
-        g if ad.is_undefined_primal(t) else None
-        for g, t in zip(chosen, tangents, strict=True)
+        found[n] if n in wanted else None for n in tangents
     ]
 
   def _batch(self, operands, axes, *, call):

@@ -16,7 +16,7 @@ which rows do not share, as [1, 7, d]: the handler then returns [5, 7, d], and
 the sum over the 5 is made here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -35,8 +35,9 @@ def vjp(
     kept: Mapping[str, jax.Array],
     cotangents: Sequence[jax.Array],
     transposed: bool = False,
+    unwanted: Collection[str] = (),
 ) -> dict[str, jax.Array]:
-  """Returns the cotangents of the differentiable operands of a forward call.
+  """Returns cotangents of the differentiable operands of a forward call.
 
   Args:
     forward: the call.
@@ -45,6 +46,7 @@ def vjp(
     kept: the operands and results that are kept.
     cotangents: of the visible results that have tangents.
     transposed: see BackwardCall.
+    unwanted: the operands whose cotangents may be left out.
   """
   op = forward.op
   named = forward.named(operands)
@@ -70,6 +72,7 @@ def vjp(
           if name not in kept
       ),
       transposed=transposed,
+      unwanted=tuple(unwanted) if op.skips_gradients else (),
   )
   found = {d for name in call.names for d in op.axes[name][0]}
   call = call.with_sizes(

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which direct calls of an op's targets are right: docs/contract.md."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import functools
+import itertools
 from typing import Any
 
 import jax
@@ -32,12 +33,14 @@ class Target:
     dtypes: of the operands.
     cores: likewise.
     is_backward: which of the two targets it is.
+    unwanted: the operands whose gradients it does not compute.
   """
 
   call: ForwardCall
   dtypes: Mapping[str, Any]
   cores: Mapping[str, Shape]
   is_backward: bool
+  unwanted: tuple[str, ...] = ()
 
   @property
   def name(self) -> str:
@@ -59,6 +62,12 @@ class Target:
     if not self.is_backward:
       return self.call.op.operands
     return (*self.call.op.kept, *("d" + name for name in self.cotangents))
+
+  @property
+  def gradients(self) -> list[str]:
+    """The operands that have gradients, wanted or not."""
+    op = self.call.op
+    return [n for n in op.operands if op.is_differentiable(self.dtypes[n])]
 
   @property
   def optional(self) -> bool:
@@ -85,6 +94,7 @@ class Target:
               for name, dtype in self.dtypes.items()
               if name not in operands
           ),
+          unwanted=self.unwanted,
       )
     platform = "cpu" if jax.default_backend() == "cpu" else "cuda"
     received = call.received(platform, [b.struct for b in operands.values()])
@@ -165,3 +175,13 @@ def targets(case: Any) -> Sequence[Target]:
   for target in made:
     target.library.ensure_registered(target.name)
   return made
+
+
+def skipping(target: Target) -> Iterator[Target]:
+  """Yields a target without each choice of gradients, but for all of them."""
+  if not (target.is_backward and target.call.op.skips_gradients):
+    return
+  every = target.gradients
+  for count in range(1, len(every)):
+    for unwanted in itertools.combinations(every, count):
+      yield dataclasses.replace(target, unwanted=unwanted)

@@ -67,6 +67,7 @@ class Definition:
 
   def _bounded(self, author, rows, arrays):
     found = [x for x in self._by_author(author, arrays) if x is not None]
+    found = _wanted(rows.target, found)
     expected = []
     for (name, b), x in zip(rows.visible_results(), found, strict=True):
       if not isinstance(x, Bounded):
@@ -110,6 +111,7 @@ class Definition:
           _vjp(len(op.outputs)), rows.loops, full, cotangents
       )
     expected = []
+    found = _wanted(rows.target, found)
     for (name, b), x in zip(rows.visible_results(), found):
       terms = max(math.prod(o.core) for o in self.case.operands)
       if rows.is_shared(name):
@@ -176,6 +178,14 @@ class Definition:
             for x, core in zip(values, cores)
         ]
     return case.all_results.over_rows(transforms.of_operands, rows, operands)
+
+
+def _wanted(target, found):
+  """Returns those results of a definition that the target has."""
+  if not target.is_backward:
+    return found
+  named = zip(target.gradients, found, strict=True)
+  return [x for name, x in named if name not in target.unwanted]
 
 
 @functools.cache

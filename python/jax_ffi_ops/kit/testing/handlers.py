@@ -15,6 +15,7 @@ import functools
 
 from jax_ffi_ops.kit.testing import checks
 from jax_ffi_ops.kit.testing import choices
+from jax_ffi_ops.kit.testing import contract
 from jax_ffi_ops.kit.testing import forked
 from jax_ffi_ops.kit.testing import right_calls
 from jax_ffi_ops.kit.testing import special_calls
@@ -112,6 +113,14 @@ class HandlerTest(RefusalTest):
         self._check_some_rows(typed)
         for case in choices.sizes(typed, is_first=not i) if is_full else ():
           self._check_some_rows(case)
+
+  def test_handler_of_gradients_nobody_wants(self):
+    """Each choice of gradients, with weights that rows share and their own."""
+    for target in self.targets():
+      for few in contract.skipping(target):
+        self.check_right(few, right_calls.some_rows(few, self.definition))
+        for call in right_calls.shared_rows(few, self.definition):
+          self.check_right(few, call, quickly=True)
 
   def test_handler_of_other_attributes(self):
     for typed in choices.dtypes(self.case, every=False):

@@ -190,6 +190,8 @@ def attribute_values(target: Target, frame: Frame) -> Iterator[Wrong]:
       message = f"{name} must .+, got "
       if name == "present":
         message = "present|operand|argument"
+      elif name == "wanted":
+        message = "wanted must .+, got "
       elif name in _dimensions(op):
         message = "|".join((*frame.results, name))
       elif name == "trailing_rank":
@@ -205,6 +207,8 @@ def _dimensions(op):
 def _bad_values(target, frame, name, value):
   if name == "present":
     yield from _bad_bits(target, int(value))
+  elif name == "wanted":  # The results are those of the right bits.
+    yield from (value ^ np.int64(1 << i) for i in (*range(8), 62))
   elif name in ("batch_rank", "trailing_rank"):
     # The loops of the call are fewer than this.
     far = max(len(b.shape) for b in frame.buffers.values()) + 1
