@@ -46,7 +46,7 @@ def _factors(*shape):
 ENTRY = Entry(
     function=lambda a, b: linear_recurrence(a, b, axis=1),
     operands=lambda *shape: (_factors(*shape), array(*shape)),
-    sizes=("2x32x8", "64x16384x1", "1x1048576x1", "8x2048x512"),
+    sizes=("2x32x8", "8x256x64", "64x16384x1", "1x1048576x1", "8x2048x512"),
     # Forward a, b, h; backward a, h, dh, da, db.
     streams={"forward": 3, "backward": 5},
     peers={

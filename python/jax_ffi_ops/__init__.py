@@ -16,6 +16,11 @@ from jax_ffi_ops.heap import keep_freed_memory as keep_freed_memory
 if TYPE_CHECKING:
   from jax_ffi_ops.formulations.argmax import argmax as argmax
   from jax_ffi_ops.formulations.argmin import argmin as argmin
+  from jax_ffi_ops.formulations.discounted_returns import (
+      discounted_returns as discounted_returns,
+  )
+  from jax_ffi_ops.formulations.ema import ema as ema
+  from jax_ffi_ops.formulations.gae import gae as gae
   from jax_ffi_ops.formulations.histogram import histogram as histogram
   from jax_ffi_ops.formulations.histogram2d import histogram2d as histogram2d
   from jax_ffi_ops.formulations.lax_sort import lax_sort as lax_sort

@@ -31,6 +31,23 @@ def _linear_recurrence(a, b, axis):
   return jax.lax.associative_scan(combine, (a, b), axis=axis)[1]
 
 
+def _returns(rewards, discounts):
+  return jnp.flip(
+      _linear_recurrence(jnp.flip(discounts, 0), jnp.flip(rewards, 0), 0), 0
+  )
+
+
+def _ema(x, alpha):
+  factors = jnp.broadcast_to(1 - alpha, x.shape).at[:, 0].set(0)
+  terms = (alpha * x).at[:, 0].set(x[:, 0])
+  return _linear_recurrence(factors, terms, 1)
+
+
+def _gae(rewards, discounts, values, lambda_):
+  delta = rewards + discounts * values[1:] - values[:-1]
+  return _returns(delta, discounts * lambda_)
+
+
 class Case(NamedTuple):
   """What one line measures.
 
@@ -63,6 +80,9 @@ CASES = {
     "cummin": Case(jax.lax.cummin, [_SQUARE], {"axis": 0}),
     "cumprod": Case(jax.lax.cumprod, [_SQUARE], {"axis": 1}),
     "cumsum": Case(jax.lax.cumsum, [_SQUARE], {"axis": 1}),
+    "discounted_returns": Case(_returns, [(1024, 4096)] * 2),
+    "ema": Case(_ema, [(4096, 1024), (4096, 1)]),
+    "gae": Case(_gae, [(32, 65536), (32, 65536), (33, 65536), ()]),
     "histogram": Case(jnp.histogram, [_MANY], {"bins": 100}),
     "histogram2d": Case(jnp.histogram2d, [_MANY] * 2, {"bins": 100}),
     "layer_norm": Case(_layer_norm, [(4096, 1024)]),

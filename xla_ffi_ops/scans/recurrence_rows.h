@@ -164,6 +164,28 @@ class RowGroup {
   RowSteps<E> steps_;
 };
 
+// Rows of few steps, one by one.
+template <typename T>
+void ShortRows(const Recurrence<T>& call, int64_t begin, int64_t end) {
+  using E = typename Numbers<T>::Element;
+  AtCpuLevel([&call, begin, end]() XLA_FFI_OPS_INLINED {
+    for (int64_t row = begin; row < end; ++row) {
+      const T* const a = call.a.Row(row);
+      const T* const b = call.b.Row(row);
+      T* const h = call.Row(row);
+      E state = 0, factor = 1;
+      if (call.h0.data != nullptr) state = static_cast<E>(*call.h0.Row(row));
+      for (int64_t i = 0; i < call.n; ++i) {
+        const int64_t at = call.At(i);
+        if (!call.shifted) factor = static_cast<E>(a[at]);
+        state = MultiplyAdd(factor, state, static_cast<E>(b[at]));
+        h[at] = static_cast<T>(state);
+        factor = static_cast<E>(a[at]);
+      }
+    }
+  });
+}
+
 }  // namespace internal
 
 template <typename T>
@@ -173,6 +195,9 @@ int64_t RecurrenceRowsAtOnce() {
 
 template <typename T>
 void RunRecurrenceRows(const Recurrence<T>& call, int64_t begin, int64_t end) {
+  if (call.n < 2 * RecurrenceRowsAtOnce<T>()) {
+    return internal::ShortRows(call, begin, end);
+  }
   for (int64_t next; begin < end; begin = next) {
     next = std::min(end, begin + RecurrenceRowsAtOnce<T>());
     internal::RowGroup<T>(call, begin, static_cast<int>(next - begin)).Run();

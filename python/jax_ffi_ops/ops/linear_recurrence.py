@@ -31,7 +31,10 @@ def _reference(a, b, h0, *, reverse, shifted):
     h = pair[0].astype(wide) * h + pair[1].astype(wide)
     return h, h.astype(b.dtype)
 
-  return jax.lax.scan(step, start, (a, b), reverse=reverse)[1]
+  few = 8  # XLA compiles so many steps to one loop over the other axes.
+  return jax.lax.scan(
+      step, start, (a, b), reverse=reverse, unroll=len(b) <= few
+  )[1]
 
 
 def _backward(a, h0, h, dh, *, reverse, shifted):
@@ -71,6 +74,10 @@ _recurrence = kit.op(
     outputs=("h",),
     residuals=("h",),
     backward=_backward,
+    # Below, a call of a handler, 1 to 2 us, is most of the time.
+    # To see it: //benchmarks:benchmark --at-any-speed
+    #   --lines=linear_recurrence/2x32x8/*/*/program
+    is_faster=lambda a, b, h0, **_: b.size >= 1024,
 )
 
 
