@@ -17,9 +17,6 @@
 
 namespace xla_ffi_ops::internal {
 
-// Keys of a row that are written at a time: they stay in the nearest cache.
-inline constexpr int64_t kBlock = 512;
-
 // Two keys between which that at kth probably is.
 template <typename Key>
 struct Bracket {
@@ -70,7 +67,7 @@ struct Between {
       if (to_high.below <= to_low.up_to) continue;
       // There are keys between the two, so these do not overflow.
       const int64_t count =
-          Keep(own, size, bracket.least + 1, bracket.most - 1, inside);
+          Keep(own, own, size, bracket.least + 1, bracket.most - 1, inside);
       keys.insert(keys.end(), inside, inside + count);
     }
   }

@@ -75,7 +75,7 @@ class SortKernelOf final : public RowKernel {
       keys_.Read(keys, n, y);
     }
     if (!stats.has_special()) return;
-    SpecialPlaces<U>(keys_, y, n).Write(keys_.format, stats.zeros_differ, x, n);
+    SpecialPlaces<U>(keys_, y, n).Write(keys_, stats.zeros_differ, x, n);
   }
 
   void SortByCounting(const U* x, U least, uint64_t cells, U* y) const {

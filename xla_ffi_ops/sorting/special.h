@@ -12,6 +12,7 @@
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/sorting/keys.h"
 #include "xla_ffi_ops/sorting/row_keys.h"
+#include "xla_ffi_ops/sorting/sides.h"
 
 namespace xla_ffi_ops::internal {
 
@@ -62,34 +63,25 @@ struct SpecialPlaces {
   }
 
   // Writes the zeros and NaNs of a part of the row, and goes on behind them.
-  void Write(const KeyFormat<U>& format, bool zeros_differ, const U* x,
-             int64_t n) {
-    AtCpuLevel([=, f = format, self = this]() XLA_FFI_OPS_INLINED {
-      constexpr int64_t kBlock = 512;
-      // Has no branch: all elements are stored; the next one overwrites those
-      // that are not wanted.
-      U found[kBlock];
-      for (int64_t begin = 0; begin < n; begin += kBlock) {
-        const int64_t end = n - begin < kBlock ? n : begin + kBlock;
-        int64_t count = 0;
-        for (int64_t i = begin; zeros_differ && i < end; ++i) {
-          found[count] = x[i];
-          count += f.IsZero(x[i]);
-        }
-        for (int64_t i = 0; i < count; ++i)
-          self->zeros[i * self->step] = found[i];
-        self->zeros += count * self->step;
-        count = 0;
-        for (int64_t i = begin; i < end; ++i) {
-          found[count] = x[i];
-          count += f.IsNan(x[i]);
-        }
-        for (int64_t i = 0; i < count; ++i) {
-          self->nans[i * self->step] = f.Nan(found[i]);
-        }
-        self->nans += count * self->step;
+  void Write(const RowKeys<U>& keys, bool zeros_differ, const U* x, int64_t n) {
+    const auto zero = keys.Encode(keys.Rank(0));
+    const auto nan = keys.Encode(keys.Rank(keys.format.magnitude));
+    typename RowKeys<U>::Key own[kBlock];
+    U found[kBlock];
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      const int64_t size = std::min(n - begin, kBlock);
+      keys.Encode(x + begin, size, own);
+      if (zeros_differ) {
+        const int64_t count = Keep(own, x + begin, size, zero, zero, found);
+        for (int64_t i = 0; i < count; ++i) zeros[i * step] = found[i];
+        zeros += count * step;
       }
-    });
+      const int64_t count = Keep(own, x + begin, size, nan, nan, found);
+      for (int64_t i = 0; i < count; ++i) {
+        nans[i * step] = keys.format.Nan(found[i]);
+      }
+      nans += count * step;
+    }
   }
 };
 

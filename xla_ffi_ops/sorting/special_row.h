@@ -32,7 +32,7 @@ class SpecialRow : public LongRow {
 
   void Repair(int64_t chunk) override {
     if (!has_special_) return;
-    places_[chunk].Write(keys_.format, zeros_differ_, x(chunk), length(chunk));
+    places_[chunk].Write(keys_, zeros_differ_, x(chunk), length(chunk));
   }
 
  protected:
