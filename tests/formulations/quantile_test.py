@@ -5,11 +5,14 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import jax
 import jax.numpy as jnp
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
 import numpy as np
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
+from jax_ffi_ops.kit.testing import devices
+from jax_ffi_ops.kit.testing import handlers_at_any_speed
 
 # jax 0.12 does not keep the order of equal elements: zeros, subnormal numbers.
 _KEEPS_ORDER = jax.__version_info__ < (0, 12)
@@ -125,6 +128,28 @@ class QuantileTest(parameterized.TestCase):
       results = jax.tree.map(lambda x: jnp.sort(jnp.atleast_1d(x)), results)
     jax.tree.map(np.testing.assert_array_equal, *results)
 
+  def test_vmap_over_an_inner_axis(self):
+    x = _draw()
+    for name in ("median", "nanmedian"):
+      found, expected = (
+          jax.vmap(lambda x, f=getattr(m, name): f(x, 0), 1, 1)(x)
+          for m in (jax_ffi_ops, jnp)
+      )
+      self.assertEqual(_bits(found), _bits(expected))
+
+  @parameterized.parameters(40, 8200)
+  def test_split_rows(self, n):
+    """Of short rows, which are sorted, and of long ones."""
+    x = _draw(shape=(8, n))
+    place = NamedSharding(devices.mesh(x=8), P("x"))
+    split = jax.device_put(x, place)
+    for name in ("median", "nanmedian"):
+      program = jax.jit(lambda x, f=getattr(jax_ffi_ops, name): f(x, -1))
+      program = program.lower(split).compile()
+      expected = getattr(jnp, name)(x, -1)
+      self.assertEqual(_bits(program(split)), _bits(expected))
+      self.assertNotRegex(program.as_text(), "all-|collective")
+
   @parameterized.parameters(
       (np.ones((3, 4), np.float32), 0.5, 3),
       (np.ones((3, 4), np.float32), 0.5, (0, 0)),
@@ -148,4 +173,5 @@ class QuantileTest(parameterized.TestCase):
 
 
 if __name__ == "__main__":
+  devices.force()
   absltest.main()
