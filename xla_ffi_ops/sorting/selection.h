@@ -56,10 +56,10 @@ struct Between {
   template <typename U>
   void Find(const RowKeys<U>& row, const Bracket<Key>& bracket, const U* x,
             int64_t n) {
-    Key own[kBlock], inside[kBlock];
+    Key room[kBlock], inside[kBlock];
     for (int64_t begin = 0; begin < n; begin += kBlock) {
       const int64_t size = std::min(n - begin, kBlock);
-      row.Encode(x + begin, size, own);
+      const Key* const own = row.Find(x + begin, size, room);
       const Counts to_low = CountSides(own, size, bracket.least);
       const Counts to_high = CountSides(own, size, bracket.most);
       low.Add(to_low);

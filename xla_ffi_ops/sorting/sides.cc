@@ -133,7 +133,9 @@ XLA_FFI_OPS_V3 void SplitV3(const Key* keys, const Out* values, int64_t n,
     const unsigned is_below = Below(keys + i, least);
     const unsigned is_above = Above(keys + i, most);
     below = Put(values + i, is_below, below, below_end);
-    inside = Put(values + i, 0xff ^ is_below ^ is_above, inside, inside_end);
+    const unsigned is_inside = 0xff ^ is_below ^ is_above;
+    // Often none are equal to a pivot.
+    if (is_inside) inside = Put(values + i, is_inside, inside, inside_end);
     above = Put(values + i, is_above, above, above_end);
   }
   *sides = {{below, inside, above}, {below_end, inside_end, above_end}};

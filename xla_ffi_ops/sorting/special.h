@@ -41,29 +41,33 @@ Special CountSpecial(const KeyFormat<U>& format, const U* x, int64_t n) {
 // one.
 template <typename U>
 struct SpecialPlaces {
-  U* zeros;
-  U* nans;
+  bool zeros_differ;
+  bool has_nan;
   int64_t step;
+  U* zeros = nullptr;
+  U* nans = nullptr;
 
   // y must be sorted.
-  SpecialPlaces(const RowKeys<U>& keys, U* y, int64_t n)
-      : step(keys.flip == 0 ? 1 : -1) {
+  SpecialPlaces(const RowKeys<U>& keys, const Stats<U>& stats, U* y, int64_t n)
+      : zeros_differ(stats.zeros_differ),
+        has_nan(stats.has_nan),
+        step(keys.flip == 0 ? 1 : -1) {
     const auto first = [&](U bits) {
       const auto less = [&](U a, U b) { return keys.Rank(a) < keys.Rank(b); };
       return step > 0 ? std::lower_bound(y, y + n, bits, less)
                       : std::upper_bound(y, y + n, bits, less) - 1;
     };
-    zeros = first(0);
-    nans = first(keys.format.magnitude);
+    if (zeros_differ) zeros = first(0);
+    if (has_nan) nans = first(keys.format.magnitude);
   }
 
   void Skip(const Special& special) {
-    zeros += step * special.zeros;
-    nans += step * special.nans;
+    if (zeros_differ) zeros += step * special.zeros;
+    if (has_nan) nans += step * special.nans;
   }
 
   // Writes the zeros and NaNs of a part of the row, and goes on behind them.
-  void Write(const RowKeys<U>& keys, bool zeros_differ, const U* x, int64_t n) {
+  void Write(const RowKeys<U>& keys, const U* x, int64_t n) {
     const auto zero = keys.Encode(keys.Rank(0));
     const auto nan = keys.Encode(keys.Rank(keys.format.magnitude));
     typename RowKeys<U>::Key own[kBlock];
@@ -73,15 +77,23 @@ struct SpecialPlaces {
       keys.Encode(x + begin, size, own);
       if (zeros_differ) {
         const int64_t count = Keep(own, x + begin, size, zero, zero, found);
-        for (int64_t i = 0; i < count; ++i) zeros[i * step] = found[i];
-        zeros += count * step;
+        zeros = Put(found, count, zeros);
       }
-      const int64_t count = Keep(own, x + begin, size, nan, nan, found);
-      for (int64_t i = 0; i < count; ++i) {
-        nans[i * step] = keys.format.Nan(found[i]);
+      if (has_nan) {
+        const int64_t count = Keep(own, x + begin, size, nan, nan, found);
+        for (int64_t i = 0; i < count; ++i) {
+          found[i] = keys.format.Nan(found[i]);
+        }
+        nans = Put(found, count, nans);
       }
-      nans += count * step;
     }
+  }
+
+ private:
+  U* Put(const U* found, int64_t count, U* to) const {
+    if (step > 0) return std::copy_n(found, count, to);
+    for (int64_t i = 0; i < count; ++i) to[-i] = found[i];
+    return to - count;
   }
 };
 
