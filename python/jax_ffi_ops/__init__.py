@@ -26,6 +26,10 @@ if TYPE_CHECKING:
   from jax_ffi_ops.formulations.lax_sort import lax_sort as lax_sort
   from jax_ffi_ops.formulations.median import median as median
   from jax_ffi_ops.formulations.nanmedian import nanmedian as nanmedian
+  from jax_ffi_ops.formulations.nanpercentile import (
+      nanpercentile as nanpercentile,
+  )
+  from jax_ffi_ops.formulations.nanquantile import nanquantile as nanquantile
   from jax_ffi_ops.formulations.percentile import percentile as percentile
   from jax_ffi_ops.formulations.permutation import permutation as permutation
   from jax_ffi_ops.formulations.quantile import quantile as quantile

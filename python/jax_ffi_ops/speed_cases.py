@@ -92,6 +92,8 @@ CASES = {
     ),
     "median": Case(jnp.median, [_MANY]),
     "nanmedian": Case(jnp.nanmedian, [_ROWS], {"axis": -1}),
+    "nanpercentile": Case(jnp.nanpercentile, [_ROWS], {"q": 90.0, "axis": -1}),
+    "nanquantile": Case(jnp.nanquantile, [_ROWS], {"q": 0.25, "axis": -1}),
     "nonzero": Case(
         jnp.nonzero,
         [_MANY],

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""median, nanmedian, quantile and percentile have the bits of jax.numpy's."""
+"""Medians, quantiles and percentiles have the bits of jax.numpy's."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from hypothesis import strategies
 import jax
 import jax.numpy as jnp
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
 import numpy as np
+import sorted_arrays
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
+from jax_ffi_ops.kit.testing import devices
+from jax_ffi_ops.kit.testing import handlers_at_any_speed
 
 # jax 0.12 does not keep the order of equal elements: zeros, subnormal numbers.
 _KEEPS_ORDER = jax.__version_info__ < (0, 12)
@@ -25,7 +30,7 @@ def _strange():
   """Returns rows with few values, zeros of both signs and NaN."""
   x = np.random.default_rng(0).choice([-1.0, -0.0, 0.0, 1e-40, 2.0], (9, 20))
   x[1, 3], x[2, 5], x[3], x[4, :10] = np.nan, -np.nan, np.nan, np.nan
-  x[5, 3], x[6] = np.inf, -np.inf
+  x[5, 3], x[6], x[7] = np.inf, -np.inf, -np.nan
   return jnp.asarray(x, np.float32)
 
 
@@ -56,6 +61,17 @@ class QuantileTest(parameterized.TestCase):
   def test_methods(self, method, q):
     q = jnp.asarray(q, np.float32)
     self._check("quantile", _strange(), q, axis=1, method=method)
+    self._check("nanquantile", _strange(), q, axis=1, method=method)
+
+  @sorted_arrays.many(
+      strategies.sampled_from(("quantile", "nanquantile")),
+      strategies.floats(0, 1),
+      strategies.sampled_from(_METHODS),
+  )
+  def test_many(self, x, name, q, method):
+    with jax.enable_x64(True):
+      if x.size:
+        self._check(name, x, jnp.asarray(q, np.float32), method=method)
 
   @parameterized.product(
       axis=(None, -2, (2, 0), (0, 1, 2)), keepdims=(False, True)
@@ -64,6 +80,7 @@ class QuantileTest(parameterized.TestCase):
     q = jnp.asarray([0.1, 0.5])
     x = _draw().at[0, 1].set(0.0).at[3, 1].set(-0.0)
     self._check("quantile", x, q, axis, keepdims=keepdims)
+    self._check("nanquantile", x, q, axis, keepdims=keepdims)
     self._check("nanmedian", x, axis, keepdims=keepdims)
 
   @parameterized.parameters("median", "nanmedian")
@@ -72,9 +89,13 @@ class QuantileTest(parameterized.TestCase):
     self._check(name, _strange(), 0)
     self._check(name, _strange())
 
-  def test_percentile(self):
-    self._check("percentile", _draw(), 35)
-    self._check("percentile", _draw(), jnp.asarray([10.5, 99]), axis=0)
+  @parameterized.parameters("percentile", "nanpercentile")
+  def test_percentile(self, name):
+    self._check(name, _draw(), 35)
+    self._check(name, _draw(), 35.5)
+    x = _draw(shape=(50, 40))
+    x = jnp.where(x > 30, np.nan, x)
+    self._check(name, x, jnp.asarray([10.5, 99]), axis=0)
 
   def test_lengths(self):
     for n in (1, 2, 3):
@@ -125,6 +146,28 @@ class QuantileTest(parameterized.TestCase):
       results = jax.tree.map(lambda x: jnp.sort(jnp.atleast_1d(x)), results)
     jax.tree.map(np.testing.assert_array_equal, *results)
 
+  def test_vmap_over_an_inner_axis(self):
+    x = _draw()
+    for name in ("median", "nanmedian"):
+      found, expected = (
+          jax.vmap(lambda x, f=getattr(m, name): f(x, 0), 1, 1)(x)
+          for m in (jax_ffi_ops, jnp)
+      )
+      self.assertEqual(_bits(found), _bits(expected))
+
+  @parameterized.parameters(40, 8200)
+  def test_split_rows(self, n):
+    """Of short rows, which are sorted, and of long ones."""
+    x = _draw(shape=(8, n))
+    place = NamedSharding(devices.mesh(x=8), P("x"))
+    split = jax.device_put(x, place)
+    for name in ("median", "nanmedian"):
+      program = jax.jit(lambda x, f=getattr(jax_ffi_ops, name): f(x, -1))
+      program = program.lower(split).compile()
+      expected = getattr(jnp, name)(x, -1)
+      self.assertEqual(_bits(program(split)), _bits(expected))
+      self.assertNotRegex(program.as_text(), "all-|collective")
+
   @parameterized.parameters(
       (np.ones((3, 4), np.float32), 0.5, 3),
       (np.ones((3, 4), np.float32), 0.5, (0, 0)),
@@ -148,4 +191,5 @@ class QuantileTest(parameterized.TestCase):
 
 
 if __name__ == "__main__":
+  devices.force()
   absltest.main()

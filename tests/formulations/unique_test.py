@@ -5,6 +5,7 @@ import functools
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from hypothesis import strategies
 import jax
 import jax.numpy as jnp
 from jax.sharding import NamedSharding
@@ -30,7 +31,31 @@ def _jitted(function, x, **options):
   return jax.jit(functools.partial(function, **options))(x)
 
 
+def _definition(x, equal_nan):
+  """Returns the distinct elements, first indices, inverse, and counts."""
+  order = sorted_arrays.stable_order(x, 0, False)
+  y = x[order]
+  keys = sorted_arrays.equal_keys(y)
+  differs = keys[1:] != keys[:-1]
+  if not equal_nan and jnp.issubdtype(x.dtype, jnp.floating):
+    differs |= np.isnan(y[1:].astype(np.float64))
+  (first,) = np.nonzero(np.append(True, differs))
+  inverse = np.zeros(len(x), int)
+  inverse[order] = np.append(0, np.cumsum(differs))
+  return y[first], order[first], inverse, np.diff(np.append(first, len(x)))
+
+
 class UniqueTest(SameAsJaxTest):
+
+  def _check(self, x, found, equal_nan=True):
+    """Checks what was found with all options and a size, which is enough."""
+    values, at, inverse, counts = _definition(x, equal_nan)
+    rest = len(found[0]) - len(values)
+    filled = lambda y, fill: jnp.asarray(np.append(y, np.repeat(fill, rest)))
+    self.assert_same(found[0], filled(values, values[:1]))
+    np.testing.assert_array_equal(found[1], filled(at, at[:1]))
+    np.testing.assert_array_equal(found[2], inverse)
+    np.testing.assert_array_equal(found[3], filled(counts, 0))
 
   def test_definition(self):
     """One program for all dtypes, with values of all kinds in one array."""
@@ -39,13 +64,19 @@ class UniqueTest(SameAsJaxTest):
           np.concatenate(list(sorted_arrays.arrays(dtype, (40,))))
           for dtype in kit.ORDERED
       ]
-      run = jax.jit(lambda xs: [unique(x, size=200) for x in xs])
-      for x, found in zip(arrays, run(arrays)):
-        y = x[sorted_arrays.stable_order(x, 0, False)]
-        keys = sorted_arrays.equal_keys(y)
-        y = y[np.append(True, keys[1:] != keys[:-1])]
-        expected = jnp.asarray(np.append(y, np.repeat(y[:1], 200 - len(y))))
-        self.assert_same(found, expected)
+      run = jax.jit(lambda xs: [unique(x, size=200, **_ALL) for x in xs])
+      plain = jax.jit(lambda xs: [unique(x, size=200) for x in xs])
+      for x, found, values in zip(arrays, run(arrays), plain(arrays)):
+        self._check(x, found)
+        self.assert_same(values, found[0])
+
+  @sorted_arrays.many(strategies.booleans(), strategies.integers(0, 3))
+  def test_many(self, x, equal_nan, more):
+    with jax.enable_x64(True):
+      if x.size:
+        size = len(_definition(x, equal_nan)[0]) + more
+        options = dict(equal_nan=equal_nan, size=size, **_ALL)
+        self._check(x, _jitted(unique, x, **options), equal_nan)
 
   def test_namesake(self):
     options = dict(size=70, equal_nan=False, fill_value=3, **_ALL)

@@ -24,7 +24,7 @@ class CountedRow final : public SpecialRow<U> {
   }
 
   void AfterScan() override {
-    const Stats<U> all = this->AddStats();
+    const Stats<U>& all = this->AddStats();
     least_ = all.least;
     ranks_ = int64_t{all.most} - all.least + 1;
     counts_.resize(this->chunks().count * ranks_);

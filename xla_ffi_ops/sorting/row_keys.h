@@ -86,11 +86,15 @@ struct RowKeys {
       for (int64_t i = 0; i < n; ++i) keys[i] = self.Encode(self.Rank(x[i]));
     });
   }
+  // Returns the keys of x: x itself, or those that it writes to `room`.
+  const Key* Find(const U* x, int64_t n, Key* room) const {
+    if (AreElements()) return reinterpret_cast<const Key*>(x);
+    Encode(x, n, room);
+    return room;
+  }
   // Writes the elements that keys stand for to y, which may be `keys`.
   void Read(const Key* keys, int64_t n, U* y) const {
-    if (flip == 0 && format.magnitude == 0 && format.sign == kSign) {
-      if (static_cast<const void*>(keys) == y) return;
-    }
+    if (AreElements() && static_cast<const void*>(keys) == y) return;
     AtCpuLevel([keys, y, all = n, own = *this]() XLA_FFI_OPS_INLINED {
       const RowKeys self = own;
       const int64_t n = all;
@@ -102,6 +106,12 @@ struct RowKeys {
   static constexpr U kSign = sizeof(U) < sizeof(Key)
                                  ? U{0}
                                  : static_cast<U>(U{1} << (8 * sizeof(U) - 1));
+
+  // Whether each element is its own key.
+  bool AreElements() const {
+    return sizeof(U) == sizeof(Key) && flip == 0 && format.magnitude == 0 &&
+           format.sign == kSign;
+  }
 };
 
 }  // namespace xla_ffi_ops::internal

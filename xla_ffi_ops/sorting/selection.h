@@ -17,9 +17,6 @@
 
 namespace xla_ffi_ops::internal {
 
-// Keys of a row that are written at a time: they stay in the nearest cache.
-inline constexpr int64_t kBlock = 512;
-
 // Two keys between which that at kth probably is.
 template <typename Key>
 struct Bracket {
@@ -59,10 +56,10 @@ struct Between {
   template <typename U>
   void Find(const RowKeys<U>& row, const Bracket<Key>& bracket, const U* x,
             int64_t n) {
-    Key own[kBlock], inside[kBlock];
+    Key room[kBlock], inside[kBlock];
     for (int64_t begin = 0; begin < n; begin += kBlock) {
       const int64_t size = std::min(n - begin, kBlock);
-      row.Encode(x + begin, size, own);
+      const Key* const own = row.Find(x + begin, size, room);
       const Counts to_low = CountSides(own, size, bracket.least);
       const Counts to_high = CountSides(own, size, bracket.most);
       low.Add(to_low);
@@ -70,7 +67,7 @@ struct Between {
       if (to_high.below <= to_low.up_to) continue;
       // There are keys between the two, so these do not overflow.
       const int64_t count =
-          Keep(own, size, bracket.least + 1, bracket.most - 1, inside);
+          Keep(own, own, size, bracket.least + 1, bracket.most - 1, inside);
       keys.insert(keys.end(), inside, inside + count);
     }
   }

@@ -23,13 +23,15 @@ void SplitEach(const Key* keys, const Out* values, int64_t n, Key least,
   }
 }
 
-template <typename Key>
-int64_t KeepEach(const Key* keys, int64_t n, Key least, Key most, Key* kept) {
+template <typename Key, typename Out>
+int64_t KeepEach(const Key* keys, const Out* values, int64_t n, Key least,
+                 Key most, Out* kept) {
+  // Has no branch: all values are stored; the next one overwrites those that
+  // are not wanted.
   int64_t count = 0;
   for (int64_t i = 0; i < n; ++i) {
-    const Key key = keys[i];
-    kept[count] = key;
-    count += (key >= least) & (key <= most);
+    kept[count] = values[i];
+    count += (keys[i] >= least) & (keys[i] <= most);
   }
   return count;
 }
@@ -131,23 +133,26 @@ XLA_FFI_OPS_V3 void SplitV3(const Key* keys, const Out* values, int64_t n,
     const unsigned is_below = Below(keys + i, least);
     const unsigned is_above = Above(keys + i, most);
     below = Put(values + i, is_below, below, below_end);
-    inside = Put(values + i, 0xff ^ is_below ^ is_above, inside, inside_end);
+    const unsigned is_inside = 0xff ^ is_below ^ is_above;
+    // Often none are equal to a pivot.
+    if (is_inside) inside = Put(values + i, is_inside, inside, inside_end);
     above = Put(values + i, is_above, above, above_end);
   }
   *sides = {{below, inside, above}, {below_end, inside_end, above_end}};
   SplitEach(keys + i, values + i, n - i, least, most, sides);
 }
 
-template <typename Key>
-XLA_FFI_OPS_V3 int64_t KeepV3(const Key* keys, int64_t n, Key least, Key most,
-                              Key* kept) {
+template <typename Key, typename Out>
+XLA_FFI_OPS_V3 int64_t KeepV3(const Key* keys, const Out* values, int64_t n,
+                              Key least, Key most, Out* kept) {
   int64_t i = 0, count = 0;
   for (; i + 8 <= n; i += 8) {  // So eight fit behind those that are kept.
     const unsigned is_outside = Below(keys + i, least) | Above(keys + i, most);
-    Copy(keys + i, 0xff ^ is_outside, kept + count);
+    Copy(values + i, 0xff ^ is_outside, kept + count);
     count += 8 - __builtin_popcount(is_outside);
   }
-  return count + KeepEach(keys + i, n - i, least, most, kept + count);
+  return count +
+         KeepEach(keys + i, values + i, n - i, least, most, kept + count);
 }
 
 #endif
@@ -177,26 +182,26 @@ void Split(const Key* keys, const Out* values, int64_t n, Key least, Key most,
   SplitEach(keys, values, n, least, most, sides);
 }
 
-template <typename Key>
-int64_t Keep(const Key* keys, int64_t n, Key least, Key most, Key* kept) {
+template <typename Key, typename Out>
+int64_t Keep(const Key* keys, const Out* values, int64_t n, Key least, Key most,
+             Out* kept) {
 #ifdef XLA_FFI_OPS_CPU_LEVELS
-  if (CpuLevel() >= 3) return KeepV3(keys, n, least, most, kept);
+  if (CpuLevel() >= 3) return KeepV3(keys, values, n, least, most, kept);
 #endif
-  return KeepEach(keys, n, least, most, kept);
+  return KeepEach(keys, values, n, least, most, kept);
 }
 
 template Counts CountSides(const int32_t*, int64_t, int32_t);
 template Counts CountSides(const int64_t*, int64_t, int64_t);
-template int64_t Keep(const int32_t*, int64_t, int32_t, int32_t, int32_t*);
-template int64_t Keep(const int64_t*, int64_t, int64_t, int64_t, int64_t*);
-
-#define XLA_FFI_OPS_SPLIT(Key, Out) \
-  template void Split(const Key*, const Out*, int64_t, Key, Key, Sides<Out>*)
-XLA_FFI_OPS_SPLIT(int32_t, uint8_t);
-XLA_FFI_OPS_SPLIT(int32_t, uint16_t);
-XLA_FFI_OPS_SPLIT(int32_t, uint32_t);
-XLA_FFI_OPS_SPLIT(int32_t, int32_t);
-XLA_FFI_OPS_SPLIT(int64_t, uint64_t);
-XLA_FFI_OPS_SPLIT(int64_t, int32_t);
+#define XLA_FFI_OPS_SIDES(Key, Out)                                            \
+  template void Split(const Key*, const Out*, int64_t, Key, Key, Sides<Out>*); \
+  template int64_t Keep(const Key*, const Out*, int64_t, Key, Key, Out*)
+XLA_FFI_OPS_SIDES(int32_t, uint8_t);
+XLA_FFI_OPS_SIDES(int32_t, uint16_t);
+XLA_FFI_OPS_SIDES(int32_t, uint32_t);
+XLA_FFI_OPS_SIDES(int32_t, int32_t);
+XLA_FFI_OPS_SIDES(int64_t, uint64_t);
+XLA_FFI_OPS_SIDES(int64_t, int32_t);
+XLA_FFI_OPS_SIDES(int64_t, int64_t);
 
 }  // namespace xla_ffi_ops::internal

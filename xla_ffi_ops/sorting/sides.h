@@ -7,6 +7,9 @@
 
 namespace xla_ffi_ops::internal {
 
+// Keys of a row that are written at a time: they stay in the nearest cache.
+inline constexpr int64_t kBlock = 512;
+
 // How many of n keys are less than a pivot, and how many are not greater.
 struct Counts {
   int64_t below = 0;
@@ -34,10 +37,11 @@ template <typename Key, typename Out>
 void Split(const Key* keys, const Out* values, int64_t n, Key least, Key most,
            Sides<Out>* sides);
 
-// Copies the keys from `least` to `most` to `kept`, which has room for n, and
-// returns their number.
-template <typename Key>
-int64_t Keep(const Key* keys, int64_t n, Key least, Key most, Key* kept);
+// Copies the values whose keys are from `least` to `most` to `kept`, which has
+// room for n, and returns their number.
+template <typename Key, typename Out>
+int64_t Keep(const Key* keys, const Out* values, int64_t n, Key least, Key most,
+             Out* kept);
 
 }  // namespace xla_ffi_ops::internal
 

@@ -31,6 +31,8 @@ template <typename U>
 class SortKernelOf final : public RowKernel {
   using Key = typename RowKeys<U>::Key;
   static constexpr bool kIsNarrow = sizeof(U) < sizeof(Key);
+  // So few keys of 32 bits are sorted in registers, sooner than counted.
+  static constexpr int64_t kNetwork = sizeof(Key) == 4 ? 256 : 0;
 
  public:
   SortKernelOf(const KeyFormat<U>& format, int64_t n, bool reversed)
@@ -67,15 +69,15 @@ class SortKernelOf final : public RowKernel {
   void SortRow(const U* x, U* y, Key* keys) const {
     const Stats<U> stats = keys_.Write(x, n, keys);
     const uint64_t range = stats.most - stats.least;
-    if (0 < range && range < static_cast<uint64_t>(n) / 2 &&
-        n <= kLongestChunk) {
+    if (n > kNetwork && n <= kLongestChunk && 0 < range &&
+        range < static_cast<uint64_t>(n) / 2) {
       SortByCounting(x, stats.least, range + 1, y);
     } else {
       SortKeys(keys, n);
       keys_.Read(keys, n, y);
     }
     if (!stats.has_special()) return;
-    SpecialPlaces<U>(keys_, y, n).Write(keys_.format, stats.zeros_differ, x, n);
+    SpecialPlaces<U>(keys_, stats, y, n).Write(keys_, x, n);
   }
 
   void SortByCounting(const U* x, U least, uint64_t cells, U* y) const {

@@ -12,6 +12,7 @@
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/sorting/keys.h"
 #include "xla_ffi_ops/sorting/row_keys.h"
+#include "xla_ffi_ops/sorting/sides.h"
 
 namespace xla_ffi_ops::internal {
 
@@ -40,56 +41,59 @@ Special CountSpecial(const KeyFormat<U>& format, const U* x, int64_t n) {
 // one.
 template <typename U>
 struct SpecialPlaces {
-  U* zeros;
-  U* nans;
+  bool zeros_differ;
+  bool has_nan;
   int64_t step;
+  U* zeros = nullptr;
+  U* nans = nullptr;
 
   // y must be sorted.
-  SpecialPlaces(const RowKeys<U>& keys, U* y, int64_t n)
-      : step(keys.flip == 0 ? 1 : -1) {
+  SpecialPlaces(const RowKeys<U>& keys, const Stats<U>& stats, U* y, int64_t n)
+      : zeros_differ(stats.zeros_differ),
+        has_nan(stats.has_nan),
+        step(keys.flip == 0 ? 1 : -1) {
     const auto first = [&](U bits) {
       const auto less = [&](U a, U b) { return keys.Rank(a) < keys.Rank(b); };
       return step > 0 ? std::lower_bound(y, y + n, bits, less)
                       : std::upper_bound(y, y + n, bits, less) - 1;
     };
-    zeros = first(0);
-    nans = first(keys.format.magnitude);
+    if (zeros_differ) zeros = first(0);
+    if (has_nan) nans = first(keys.format.magnitude);
   }
 
   void Skip(const Special& special) {
-    zeros += step * special.zeros;
-    nans += step * special.nans;
+    if (zeros_differ) zeros += step * special.zeros;
+    if (has_nan) nans += step * special.nans;
   }
 
   // Writes the zeros and NaNs of a part of the row, and goes on behind them.
-  void Write(const KeyFormat<U>& format, bool zeros_differ, const U* x,
-             int64_t n) {
-    AtCpuLevel([=, f = format, self = this]() XLA_FFI_OPS_INLINED {
-      constexpr int64_t kBlock = 512;
-      // Has no branch: all elements are stored; the next one overwrites those
-      // that are not wanted.
-      U found[kBlock];
-      for (int64_t begin = 0; begin < n; begin += kBlock) {
-        const int64_t end = n - begin < kBlock ? n : begin + kBlock;
-        int64_t count = 0;
-        for (int64_t i = begin; zeros_differ && i < end; ++i) {
-          found[count] = x[i];
-          count += f.IsZero(x[i]);
-        }
-        for (int64_t i = 0; i < count; ++i)
-          self->zeros[i * self->step] = found[i];
-        self->zeros += count * self->step;
-        count = 0;
-        for (int64_t i = begin; i < end; ++i) {
-          found[count] = x[i];
-          count += f.IsNan(x[i]);
-        }
-        for (int64_t i = 0; i < count; ++i) {
-          self->nans[i * self->step] = f.Nan(found[i]);
-        }
-        self->nans += count * self->step;
+  void Write(const RowKeys<U>& keys, const U* x, int64_t n) {
+    const auto zero = keys.Encode(keys.Rank(0));
+    const auto nan = keys.Encode(keys.Rank(keys.format.magnitude));
+    typename RowKeys<U>::Key own[kBlock];
+    U found[kBlock];
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      const int64_t size = std::min(n - begin, kBlock);
+      keys.Encode(x + begin, size, own);
+      if (zeros_differ) {
+        const int64_t count = Keep(own, x + begin, size, zero, zero, found);
+        zeros = Put(found, count, zeros);
       }
-    });
+      if (has_nan) {
+        const int64_t count = Keep(own, x + begin, size, nan, nan, found);
+        for (int64_t i = 0; i < count; ++i) {
+          found[i] = keys.format.Nan(found[i]);
+        }
+        nans = Put(found, count, nans);
+      }
+    }
+  }
+
+ private:
+  U* Put(const U* found, int64_t count, U* to) const {
+    if (step > 0) return std::copy_n(found, count, to);
+    for (int64_t i = 0; i < count; ++i) to[-i] = found[i];
+    return to - count;
   }
 };
 

@@ -22,8 +22,8 @@ class SpecialRow : public LongRow {
       : keys_(keys), x_(x), y_(y), chunks_{n, chunks}, stats_(chunks) {}
 
   void AfterFinish() override {
-    if (!has_special_) return;
-    SpecialPlaces<U> next(keys_, y_, chunks_.n);
+    if (!all_.has_special()) return;
+    SpecialPlaces<U> next(keys_, all_, y_, chunks_.n);
     for (const Special& special : special_) {
       places_.push_back(next);
       next.Skip(special);
@@ -31,8 +31,8 @@ class SpecialRow : public LongRow {
   }
 
   void Repair(int64_t chunk) override {
-    if (!has_special_) return;
-    places_[chunk].Write(keys_.format, zeros_differ_, x(chunk), length(chunk));
+    if (!all_.has_special()) return;
+    places_[chunk].Write(keys_, x(chunk), length(chunk));
   }
 
  protected:
@@ -44,17 +44,14 @@ class SpecialRow : public LongRow {
   Stats<U>& stats(int64_t chunk) { return stats_[chunk]; }
 
   // The sum of those of all chunks.
-  Stats<U> AddStats() {
-    Stats<U> all;
-    for (const Stats<U>& stats : stats_) all.Add(stats);
-    zeros_differ_ = all.zeros_differ;
-    has_special_ = all.has_special();
-    if (has_special_) special_.resize(stats_.size());
-    return all;
+  const Stats<U>& AddStats() {
+    for (const Stats<U>& stats : stats_) all_.Add(stats);
+    if (all_.has_special()) special_.resize(stats_.size());
+    return all_;
   }
 
   void CountSpecials(int64_t chunk) {
-    if (!has_special_) return;
+    if (!all_.has_special()) return;
     special_[chunk] = CountSpecial(keys_.format, x(chunk), length(chunk));
   }
 
@@ -64,8 +61,7 @@ class SpecialRow : public LongRow {
   U* const y_;
   const Chunks chunks_;
   std::vector<Stats<U>> stats_;
-  bool zeros_differ_ = false;
-  bool has_special_ = false;
+  Stats<U> all_;
   std::vector<Special> special_;
   std::vector<SpecialPlaces<U>> places_;
 };

@@ -102,6 +102,8 @@ def _ranks(q, count):
 @functools.partial(jax.jit, static_argnums=(2, 3, 4, 5, 6))
 def _quantiles(x, q, axes, method, ignores_nan, in_percent, ranks):
   x, axis = _on_one_axis(x, axes)
+  if ignores_nan:  # A row may have nothing else: it gets jax.numpy's bits.
+    x = jnp.where(jnp.isnan(x), np.nan, x)
   if ranks is None:
     x = sort(x, axis)
     has_nan = jnp.isnan(jax.lax.index_in_dim(x, -1, axis, keepdims=False))
@@ -119,9 +121,13 @@ def _quantiles(x, q, axes, method, ignores_nan, in_percent, ranks):
   low_weight = 1 - high_weight
 
   def element(i):
-    i = jnp.clip(i, 0, count - 1).astype(int)
+    i = jnp.maximum(0, jnp.minimum(i, count - 1)).astype(int)
     if ignores_nan:
-      found = jnp.take_along_axis(x, jnp.moveaxis(i, 0, axis), axis)
+      # As jax.numpy does it: LLVM chooses by what is around a sum which of its
+      # products is not rounded.
+      found = jnp.take_along_axis(
+          x, jnp.moveaxis(i, 0, axis), axis, mode="promise_in_bounds"
+      )
       return jnp.moveaxis(found, axis, 0)
     found = jnp.take(x, i.ravel(), axis, mode="clip")
     return jnp.where(has_nan, np.nan, jnp.moveaxis(found, axis, 0))

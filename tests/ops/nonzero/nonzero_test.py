@@ -3,9 +3,11 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from hypothesis import strategies
 import jax
 import jax.numpy as jnp
 import numpy as np
+import sorted_arrays
 
 from jax_ffi_ops import nonzero
 from jax_ffi_ops.kit import testing
@@ -75,6 +77,11 @@ class SameAsJaxTest(parameterized.TestCase):
       a = jnp.asarray(np.arange(-3, 5) * _mask(0.6, 40, 8)).astype(dtype)
       self.check(a, size=400)
     self.check(np.asarray(a)[0], size=100)
+
+  @sorted_arrays.many(strategies.floats(0, 2), strategies.sampled_from(_FILLS))
+  def test_many(self, x, share, fill):
+    with jax.enable_x64(True):
+      self.check(x, size=int(share * x.size), fill_value=fill)
 
   def test_zeros_subnormals_and_nan(self):
     for dtype in ("float16", "bfloat16", "float32"):

@@ -3,9 +3,11 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from hypothesis import strategies
 import jax
 import jax.numpy as jnp
 import numpy as np
+import sorted_arrays
 
 from jax_ffi_ops import top_k
 from jax_ffi_ops.kit import testing
@@ -129,6 +131,10 @@ class SameAsJaxTest(parameterized.TestCase):
     self.check(xs, (40, 17, 4000))
     # The definition is that of jax.
     self.check(xs[:1], (40,), jax.lax.top_k)
+
+  @sorted_arrays.many(strategies.floats(0, 1))
+  def test_many(self, x, share):
+    self.check([x], [int(share * x.size)])
 
   def test_axes(self):
     x = np.random.default_rng(0).normal(size=(3, 40, 5)).astype(np.float32)
