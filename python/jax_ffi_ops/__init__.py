@@ -53,6 +53,9 @@ if TYPE_CHECKING:
   from jax_ffi_ops.ops.softmax import softmax as softmax
   from jax_ffi_ops.ops.sort import sort as sort
   from jax_ffi_ops.ops.top_k import top_k as top_k
+  from jax_ffi_ops.ops.tridiagonal_solve import (
+      tridiagonal_solve as tridiagonal_solve,
+  )
 
 
 def load() -> None:

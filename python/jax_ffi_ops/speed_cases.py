@@ -113,5 +113,8 @@ CASES = {
     "sort": Case(jnp.sort, [_MANY]),
     "sort_key_val": Case(jax.lax.sort_key_val, [_MANY] * 2),
     "top_k": Case(jax.lax.top_k, [(8, 131072)], {"k": 50}),
+    "tridiagonal_solve": Case(
+        jax.lax.linalg.tridiagonal_solve, [_ROWS] * 3 + [(*_ROWS, 1)]
+    ),
     "unique": Case(jnp.unique, [_MANY], {"size": 1000}, _few),
 }

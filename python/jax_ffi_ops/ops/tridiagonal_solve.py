@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tridiagonal systems of linear equations."""
+
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+
+
+def _shifted(x, by):
+  """Returns x[i - by], and zeros where there is none."""
+  # vmap leaves the axes of lax.pad where they are, not so of concatenate.
+  rest = [(0, 0, 0)] * (x.ndim - 1)
+  return jax.lax.pad(x, jnp.zeros((), x.dtype), [(by, -by, 0), *rest])
+
+
+def _reference(dl, d, du, b):
+  if not b.size:
+    return b
+  return jax.lax.linalg.tridiagonal_solve(dl, d, du, b)
+
+
+def _backward(dl, d, du, x, dx):
+  if not x.size:
+    return (jnp.zeros_like(d),) * 3 + (dx,)
+  # The transpose has the diagonals in each other's place.
+  db = _solve(_shifted(du, 1), d, _shifted(dl, -1), dx)
+  ddl, dd, ddu = (-jnp.sum(db * _shifted(x, by), axis=1) for by in (1, 0, -1))
+  return ddl, dd, ddu, db
+
+
+_solve = kit.op(
+    "tridiagonal_solve",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("libtridiagonal_solve_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(n),(n),(n),(n,k)->(n,k)",
+    reference=_reference,
+    dtypes=(np.float32, np.float64, np.complex64, np.complex128),
+    outputs=("x",),
+    residuals=("x",),
+    backward=_backward,
+    # For fewer right-hand sides, LAPACK is as fast. To see it:
+    # //benchmarks:benchmark --at-any-speed --lines=tridiagonal_solve
+    is_faster=lambda dl, d, du, b, **_: b.size >= 8 * b.shape[-2],
+)
+
+
+@kit.public(_solve)
+def tridiagonal_solve(
+    dl: jax.Array, d: jax.Array, du: jax.Array, b: jax.Array
+) -> jax.Array:
+  """Solves tridiagonal systems of linear equations, A x = b.
+
+  It takes the place of `jax.lax.linalg.tridiagonal_solve`, and pivots as that
+  does: Gaussian elimination with partial pivoting, the algorithm of LAPACK's
+  gtsv. So pivots may be zero, and A need not be diagonally dominant. Many
+  systems of few right-hand sides are solved at once, in the lanes of vectors.
+  Gradients solve one more system, with the transpose of A.
+
+  Args:
+    dl: the diagonal below the main one, of shape [..., n], and dtype float32,
+      float64, complex64 or complex128: dl[i] is A[i, i-1]. dl[0] is not read.
+    d: the main diagonal, likewise.
+    du: the diagonal above it: du[i] is A[i, i+1]. du[n-1] is not read.
+    b: the right-hand sides, of shape [..., n, k].
+
+  Returns:
+    x, an array of the shape and dtype of `b`. If A is singular in the
+    arithmetic of its dtype, these are NaNs.
+
+  Raises:
+    TypeError: an operand is no array, or has no such dtype, or not that of dl.
+    ValueError: shapes do not fit.
+  """
+  return _solve(dl, d, du, b)
