@@ -22,6 +22,7 @@ import json
 import os
 import platform
 import sys
+import time
 import traceback
 
 import jax
@@ -30,6 +31,7 @@ import contenders
 import entry
 from jax_ffi_ops.kit.calls import choice
 import measurement
+import timing
 
 
 def _parse():
@@ -45,6 +47,10 @@ def _parse():
   parser.add_argument(
       "--at-any-speed", action="store_true",
       help="run handlers also where the op would run its definition",
+  )  # fmt: skip
+  parser.add_argument(
+      "--cpu-time", action="store_true",
+      help="of all threads, in place of time: for a machine that is busy",
   )  # fmt: skip
   parser.add_argument(
       "--tiny", action="store_true", help="a line of each op, once, as a test"
@@ -97,6 +103,8 @@ def _report(**result) -> bool:
 
 def main() -> int:
   options = _parse()
+  if options.cpu_time:
+    timing.clock = time.process_time
   gpu = jax.default_backend() == "gpu"
   device = jax.devices()[0]
   print(

@@ -6,6 +6,8 @@
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/sorting/chunks.h"
+#include "xla_ffi_ops/sorting/counted_argsort.h"
 #include "xla_ffi_ops/sorting/key_buffer.h"
 #include "xla_ffi_ops/sorting/keys.h"
 #include "xla_ffi_ops/sorting/long_argsort.h"
@@ -15,9 +17,12 @@
 namespace xla_ffi_ops {
 namespace {
 
+using internal::Chunks;
+using internal::CountedArgsort;
 using internal::Keyed;
 using internal::LongArgsort;
 using internal::Packing;
+using internal::Range;
 
 template <typename U>
 class ArgsortKernelOf final : public RowKernel {
@@ -42,7 +47,12 @@ class ArgsortKernelOf final : public RowKernel {
     const internal::KeyBuffer<int64_t> items(n);
     for (; rows > 0; --rows, x += n, y += n) {
       const Keyed<U> keys = KeysOf(x);
-      const Packing<U> packing(keys, n, keys.Find(0, n));
+      const Range<U> range = keys.Find(0, n);
+      if (CountedArgsort<U>::Pays(range, n)) {
+        SortByCounting(keys, range, y);
+        continue;
+      }
+      const Packing<U> packing(keys, n, range);
       if (packing.key_bits + packing.index_bits <= 31) {
         SortRow(packing, keys, reinterpret_cast<int32_t*>(items.get()), y);
       } else {
@@ -55,6 +65,15 @@ class ArgsortKernelOf final : public RowKernel {
   Keyed<U> KeysOf(const U* x) const {
     return {format_, order_ == Order::kDescending ? KeyFormat<U>::kMost : U{0},
             x};
+  }
+
+  void SortByCounting(const Keyed<U>& keys, const Range<U>& range,
+                      int32_t* y) const {
+    CountedArgsort<U> counted(keys, range, Chunks{n, 1}, y,
+                              order_ == Order::kReversed);
+    counted.Count(0);
+    counted.Place();
+    counted.Scatter(0);
   }
 
   template <typename Item>

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/sorting/chunks.h"
+#include "xla_ffi_ops/sorting/counted_argsort.h"
 #include "xla_ffi_ops/sorting/key_buffer.h"
 #include "xla_ffi_ops/sorting/packed.h"
 #include "xla_ffi_ops/sorting/parts.h"
@@ -41,6 +43,10 @@ class LongArgsort final : public LongRow {
       all.least = std::min(all.least, range.least);
       all.most = std::max(all.most, range.most);
     }
+    if (CountedArgsort<U>::Pays(all, chunks_.n)) {
+      counted_.emplace(keys_, all, chunks_, y_, reversed_);
+      return;
+    }
     packing_ = Packing<U>(keys_, chunks_.n, all);
     parts_.Choose([this](int64_t i) {
       // Keys that are packed as one must be in one part.
@@ -50,18 +56,25 @@ class LongArgsort final : public LongRow {
   }
 
   void Count(int64_t chunk) override {
+    if (counted_) return counted_->Count(chunk);
     packing_.PackAll(keys_, chunks_.begin(chunk), chunks_.length(chunk),
                      written(chunk));
     parts_.Split(chunk, written(chunk));
   }
 
-  void AfterCount() override { parts_.Place(); }
+  void AfterCount() override {
+    if (counted_) return counted_->Place();
+    parts_.Place();
+  }
 
   void Scatter(int64_t chunk) override {
+    if (counted_) return counted_->Scatter(chunk);
     parts_.Scatter(chunk, written(chunk), sorted_);
   }
 
-  int64_t buckets() const override { return Parts<int64_t>::kCount; }
+  int64_t buckets() const override {
+    return counted_ ? 0 : Parts<int64_t>::kCount;
+  }
 
   void Finish(int64_t part) override {
     const int64_t begin = parts_.begin(part);
@@ -80,6 +93,7 @@ class LongArgsort final : public LongRow {
   const Chunks chunks_;
   const bool reversed_;
   std::vector<Range<U>> ranges_;
+  std::optional<CountedArgsort<U>> counted_;  // if it pays
   Packing<U> packing_;
   Parts<int64_t> parts_;
   // One allocation: glibc is more likely to keep it for the next call.

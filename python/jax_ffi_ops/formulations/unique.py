@@ -11,11 +11,20 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.ops.argsort import argsort
+from jax_ffi_ops.ops.cumsum import cumsum
 from jax_ffi_ops.ops.nonzero import nonzero
 from jax_ffi_ops.ops.sort import sort
 
+# With checks of the indices, they take twice as long.
+_IN_BOUNDS = dict(mode="promise_in_bounds", wrap_negative_indices=False)
 
-@kit.public(*kit.ops_of(argsort), *kit.ops_of(nonzero), *kit.ops_of(sort))
+
+@kit.public(
+    *kit.ops_of(argsort),
+    *kit.ops_of(cumsum),
+    *kit.ops_of(nonzero),
+    *kit.ops_of(sort),
+)
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -109,7 +118,7 @@ def _ordered(x, axis, needs_order, equal_nan):
         keys[:-1],
         reverse=True,
     )
-    x = x.at[order].get(mode="promise_in_bounds", unique_indices=True)
+    x = x.at[order].get(unique_indices=True, **_IN_BOUNDS)
   else:
     order, x = None, sort(x, 0)
   differs = x[1:] != x[:-1]
@@ -135,27 +144,6 @@ def _compacted(rows, first, fill, size):
 @jax.jit
 def _inverse(order, first):
   """Returns for each element how many first ones are before its own."""
-  rank = _running_count(first).astype(order.dtype) - 1
-  # Without a check of the indices, it takes half the time.
-  return (
-      jnp.zeros_like(order)
-      .at[order]
-      .set(rank, mode="promise_in_bounds", unique_indices=True)
-  )
-
-
-def _running_count(mask):
-  """Returns jnp.cumsum(mask), which takes XLA ten times as long on a CPU."""
-  count = len(mask)
-  mask = jnp.pad(mask, (0, -count % 2048)).reshape(-1, 64, 32)
-  place = jnp.arange(32, dtype=np.uint32)
-  words = jnp.sum(mask.astype(np.uint32) << place, 2, dtype=np.uint32)
-  ones = jax.lax.population_count(words).astype(np.int32)
-  # A loop along the short axis. XLA would fuse jnp.cumsum with what follows,
-  # and compute parts of it for each element.
-  total = jnp.sum(ones, 1)
-  step = lambda before, column: (before + column, before)
-  _, before = jax.lax.scan(step, jnp.cumsum(total) - total, ones.T)
-  up_to = np.uint32(2**32 - 1) >> (31 - place)
-  inside = jax.lax.population_count(words[..., None] & up_to).astype(np.int32)
-  return (before.T[..., None] + inside).ravel()[:count]
+  rank = cumsum(first.astype(order.dtype)) - 1
+  zeros = jnp.zeros_like(order)
+  return zeros.at[order].set(rank, unique_indices=True, **_IN_BOUNDS)

@@ -30,7 +30,9 @@ _nonzero = kit.op(
     attributes={"size": np.int64},
     reference=_reference,
     dtypes={"mask": ("bool",), "fill": ("int32", "int64")},
-    # To see it: //benchmarks:benchmark --at-any-speed --lines=nonzero/128/*/*/program
+    # XLA's time over the handler's, in a program, on a CPU with AVX2 (Zen 3), for
+    # 64, 128 and 256 elements: 0.76, 1.3, 2.8. To see it:
+    # //benchmarks:benchmark --cpu-time --at-any-speed --lines=nonzero/128/bool/*/program
     is_faster=lambda mask, fill, **_: mask.size >= 128,
 )
 
