@@ -34,6 +34,7 @@ if TYPE_CHECKING:
   from jax_ffi_ops.formulations.permutation import permutation as permutation
   from jax_ffi_ops.formulations.quantile import quantile as quantile
   from jax_ffi_ops.formulations.sort_key_val import sort_key_val as sort_key_val
+  from jax_ffi_ops.formulations.sosfilt import sosfilt as sosfilt
   from jax_ffi_ops.formulations.unique import unique as unique
   from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm
   from jax_ffi_ops.ops.argpartition import argpartition as argpartition
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
   from jax_ffi_ops.ops.cumprod import cumprod as cumprod
   from jax_ffi_ops.ops.cumsum import cumsum as cumsum
   from jax_ffi_ops.ops.layer_norm import layer_norm as layer_norm
+  from jax_ffi_ops.ops.lfilter import lfilter as lfilter
   from jax_ffi_ops.ops.linear_recurrence import (
       linear_recurrence as linear_recurrence,
   )

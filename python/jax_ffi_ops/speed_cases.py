@@ -48,6 +48,32 @@ def _gae(rewards, discounts, values, lambda_):
   return _returns(delta, discounts * lambda_)
 
 
+def _lfilter(b, a, x):
+  """The states of an order are a tuple: XLA vectorizes over the signals."""
+
+  def step(z, x):
+    y = z[0] + b[0] * x
+    fed = [u + b[k] * x - a[k] * y for k, u in enumerate((*z[1:], 0), 1)]
+    return tuple(fed), y
+
+  start = (jnp.zeros_like(x[:, 0]),) * (len(b) - 1)
+  return jax.lax.scan(step, start, x.T)[1].T
+
+
+def _sosfilt(sos, x):
+  for section in sos:
+    x = _lfilter(section[:3], section[3:], x)
+  return x
+
+
+def _filtered(key, shape):
+  """Signals, or coefficients that are those of a stable filter."""
+  if shape[-1] > 6:
+    return normal(key, shape)
+  coefficients = jnp.array([1, 0.5, 0.25, 1, -0.5, 0.25])
+  return jnp.broadcast_to(coefficients[-shape[-1] :], shape)
+
+
 class Case(NamedTuple):
   """What one line measures.
 
@@ -87,6 +113,7 @@ CASES = {
     "histogram2d": Case(jnp.histogram2d, [_MANY] * 2, {"bins": 100}),
     "layer_norm": Case(_layer_norm, [(4096, 1024)]),
     "lax_sort": Case(jax.lax.sort, [_ROWS]),
+    "lfilter": Case(_lfilter, [(3,), (3,), (64, 16384)], draw=_filtered),
     "linear_recurrence": Case(
         _linear_recurrence, [(8, 2048, 512)] * 2, {"axis": 1}
     ),
@@ -112,6 +139,7 @@ CASES = {
     "softmax": Case(jax.nn.softmax, [(4096, 1024)]),
     "sort": Case(jnp.sort, [_MANY]),
     "sort_key_val": Case(jax.lax.sort_key_val, [_MANY] * 2),
+    "sosfilt": Case(_sosfilt, [(4, 6), (64, 16384)], draw=_filtered),
     "top_k": Case(jax.lax.top_k, [(8, 131072)], {"k": 50}),
     "tridiagonal_solve": Case(
         jax.lax.linalg.tridiagonal_solve, [_ROWS] * 3 + [(*_ROWS, 1)]

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linear filters, as scipy.signal has them."""
+
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+
+
+def _reference(b0, b, a, x, zi, *, reverse):
+  def section(x, numbers):
+    b0, b, a, z = numbers
+    z = jnp.append(z, jnp.zeros((), z.dtype))
+    y = z[0] + b0 * x
+    return y, z[1:] + b * x - a * y
+
+  def step(z, x):
+    few = len(b0) <= 8  # XLA compiles so many sections without a loop.
+    return jax.lax.scan(section, x, (b0, b, a, z), unroll=few)[::-1]
+
+  return jax.lax.scan(step, zi, x, reverse=reverse)[::-1]
+
+
+def _section(b0, b, a, x, zi, reverse=False):
+  y, zf = _filter(
+      b0[None], b[None], a[None], x, zi[None], axis=-1, reverse=reverse
+  )
+  return y, zf[0]
+
+
+def _backward(b0, b, a, x, zi, dy, dzf, *, reverse):
+  if reverse:
+    x, dy = x[::-1], dy[::-1]
+  inputs = [x]
+  for s in range(len(b0)):
+    inputs.append(_section(b0[s], b[s], a[s], inputs[-1], zi[s])[0])
+  gradients = []
+  for s in reversed(range(len(b0))):
+    dy, *others = _backward_of_section(
+        b0[s], b[s], a[s], inputs[s], inputs[s + 1], dy, dzf[s]
+    )
+    gradients.insert(0, others)
+  db0, db, da, dzi = (
+      jnp.stack(x) if x else jnp.zeros_like(of)
+      for x, of in zip(list(zip(*gradients)) or [()] * 4, (b0, b, a, zi))
+  )
+  return db0, db, da, dy[::-1] if reverse else dy, dzi
+
+
+def _backward_of_section(b0, b, a, x, y, dy, dzf):
+  """Returns the cotangents of x, b0, b, a and zi.
+
+  The poles are filtered from the other end. v is that, and behind its end dzf:
+  y[t] and z have each b[k] x[t-k] - a[k] y[t-k], whose cotangent is v[t].
+  """
+  n, m = len(x), len(b)
+  # What v[n], v[n+1] and so on add to the steps before n.
+  later = np.add.outer(np.arange(m), np.arange(m))
+  states = lambda c: jnp.sum(jnp.pad(c, (0, m))[later] * dzf, -1)
+  one, zeros = jnp.ones_like(b0), jnp.zeros_like(b)
+  v = _section(one, zeros, a, dy, -states(a), reverse=True)[0]
+  dx = _section(b0, b, zeros, v, states(b), reverse=True)[0]
+  v = _padded(v, 0, m) + _padded(dzf, n, 0)
+  return (
+      dx,
+      _sum_of_products(x, v[:n]),
+      _correlation(x, v, m),
+      -_correlation(y, v, m),
+      v[:m],
+  )
+
+
+def _padded(x, low, high):
+  # vmap leaves the axes of lax.pad where they are, not so of concatenate.
+  return jax.lax.pad(x, jnp.zeros((), x.dtype), [(low, high, 0)])
+
+
+def _correlation(x, v, m):
+  """Returns the sums of x[t] v[t+k], for k = 1 to m."""
+  at = lambda k: _sum_of_products(x, jax.lax.dynamic_slice_in_dim(v, k, len(x)))
+  if m > 8:  # A loop is sooner compiled.
+    return jax.lax.map(at, jnp.arange(1, m + 1))
+  sums = [at(k) for k in range(1, m + 1)]
+  return jnp.stack(sums) if sums else jnp.zeros(0, x.dtype)
+
+
+def _sum_of_products(x, y):
+  """Adds up 64 sums in parallel: XLA vectorizes no single one."""
+  products = _padded(x * y, 0, -len(x) % 64)
+  return jnp.sum(jnp.sum(products.reshape(-1, 64), 0))
+
+
+_filter = kit.op(
+    "lfilter",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("liblfilter_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    # Sections s of order m: b[0], the other b and a, of which a[0] is 1.
+    signature="(s,*),(s,m,*),(s,m,*),(n,*),(s,m,*)->(n,*),(s,m,*)",
+    attributes={"reverse": np.bool_},
+    reference=_reference,
+    dtypes=(np.float32, np.float64, np.complex64, np.complex128),
+    outputs=("y", "zf"),
+    backward=_backward,
+    # Below, a call of a handler, 1 to 3 us, is most of the time.
+    # To see it: //benchmarks:benchmark --at-any-speed
+    #   --lines=lfilter/8x64/*/*/program
+    is_faster=lambda b0, b, a, x, zi, **_: x.size >= 256,
+)
+
+
+def cascade(name, sections, x, axis, zi):
+  """Filters x by sections of one order, one after the other.
+
+  Args:
+    name: of the function, for messages.
+    sections: b and a, both [sections, order + 1]; a[:, 0] is 1 already.
+    x: the signals.
+    axis: of x.
+    zi: [sections, *shape] with the order in place of the length of x, where
+      axes but that may be 1; or None, for zeros.
+
+  Returns:
+    y and zf, of the dtype that all operands promote to.
+  """
+  b, a = sections
+  order = b.shape[1] - 1
+  axis = axis_of(name, x, axis)
+  shape = (len(b), *x.shape[:axis], order, *x.shape[axis + 1 :])
+  zi = jnp.zeros(shape, x.dtype) if zi is None else jnp.broadcast_to(zi, shape)
+  dtype = jnp.result_type(b, a, x, zi)
+  wide = jnp.promote_types(dtype, np.float32)
+  b, a, x, zi = (array.astype(wide) for array in (b, a, x, zi))
+  y, zf = _filter(
+      b[:, 0], b[:, 1:], a[:, 1:], x, jnp.moveaxis(zi, 0, axis),
+      axis=axis - x.ndim, reverse=False,
+  )  # fmt: skip
+  return y.astype(dtype), jnp.moveaxis(zf, axis, 0).astype(dtype)
+
+
+def axis_of(name, x, axis):
+  """Returns an axis of x, counted from the first one."""
+  if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
+    raise ValueError(f"{name}: x of shape {x.shape} has no axis {axis}.")
+  return axis % x.ndim
+
+
+def numbers(name, **operands):
+  """Returns operands as arrays of floating-point or complex numbers."""
+  arrays = []
+  for operand, value in operands.items():
+    if value is None:
+      raise TypeError(f"{name}: {operand} must be numbers, got None.")
+    x = jnp.asarray(value)
+    if not jnp.issubdtype(x.dtype, np.number):
+      raise TypeError(f"{name}: {operand} must be numbers, got {x.dtype}.")
+    inexact = jnp.issubdtype(x.dtype, np.inexact)
+    arrays.append(x if inexact else x.astype(jnp.zeros(()).dtype))
+  return arrays
+
+
+def is_known(x):
+  """Returns whether x has a value: not so where a function is traced."""
+  return not isinstance(x, jax.core.Tracer)
+
+
+@kit.public(_filter)
+def lfilter(
+    b: jax.Array,
+    a: jax.Array,
+    x: jax.Array,
+    axis: int = -1,
+    zi: jax.Array | None = None,
+) -> jax.Array | tuple[jax.Array, jax.Array]:
+  """Filters signals as scipy.signal.lfilter does, on a CPU at full speed.
+
+  a[0] y[t] = b[0] x[t] + ... + b[m] x[t-m] - a[1] y[t-1] - ... - a[m] y[t-m],
+  in direct form II transposed, in SciPy's order of operations. Many signals are
+  filtered side by side. Numbers of 16 bits are computed in float32, and results
+  are rounded once. Above order 4, use sosfilt: rounded coefficients of a long
+  polynomial are those of another filter.
+
+  Args:
+    b: the numerator's coefficients, [m + 1] or fewer.
+    a: those of the denominator. The first one must not be 0; where it is
+      traced, nothing checks that.
+    x: the signals. The result has the dtype that all operands promote to.
+    axis: the axis to go along.
+    zi: the state before the first step: an array like x, but with m in place of
+      the length, whose other axes may be 1. By default, zeros.
+
+  Returns:
+    y, an array of x's shape. With `zi`, also the state after the last step.
+
+  Raises:
+    TypeError: an operand is no array of numbers.
+    ValueError: shapes do not fit, or a[0] is 0.
+  """
+  b, a, x = numbers("lfilter", b=b, a=a, x=x)
+  b, a = jnp.atleast_1d(b), jnp.atleast_1d(a)
+  for name, c in (("b", b), ("a", a)):
+    if c.ndim != 1 or not c.size:
+      raise ValueError(
+          f"lfilter: {name} must have one axis, and at least one coefficient,"
+          f" got shape {c.shape}."
+      )
+  if is_known(a) and a[0] == 0:
+    raise ValueError("lfilter: a[0] must not be 0.")
+  axis, order = axis_of("lfilter", x, axis), max(b.size, a.size) - 1
+  if zi is not None:
+    (zi,) = numbers("lfilter", zi=zi)
+    expected = (*x.shape[:axis], order, *x.shape[axis + 1 :])
+    fits = zi.ndim == x.ndim and zi.shape[axis] == order
+    if not fits or any(own not in (1, n) for own, n in zip(zi.shape, expected)):
+      raise ValueError(
+          f"lfilter: zi must have shape {expected}, or 1 in place of other axes"
+          f" than {axis}, got {zi.shape}."
+      )
+  sections = [jnp.pad(c / a[0], (0, order + 1 - c.size))[None] for c in (b, a)]
+  y, zf = cascade(
+      "lfilter", sections, x, axis, None if zi is None else zi[None]
+  )
+  return y if zi is None else (y, zf[0])

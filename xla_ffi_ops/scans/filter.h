@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear filters on the CPU, in direct form II transposed: a cascade of
+// sections of one order m. Each of them computes, with z[m] = 0,
+//   y = z[0] + b0 x,  z[k] = z[k+1] + b[k] x - a[k] y  for k = 0 to m - 1,
+// at each step, in this order. The next section's x is this one's y.
+#ifndef XLA_FFI_OPS_SCANS_FILTER_H_
+#define XLA_FFI_OPS_SCANS_FILTER_H_
+
+#include <cstdint>
+
+#include "xla_ffi_ops/scans/recurrence.h"
+
+namespace xla_ffi_ops {
+
+// A call. Its operands and results are [rows, steps, columns]: steps of b0 are
+// sections, those of b, a, zi and zf are of all sections.
+template <typename T>
+struct Filter {
+  int64_t sections, order, n, columns;
+  bool reverse;
+  RecurrenceOperand<T> b0, b, a, x, zi;
+  T *y, *zf;
+};
+
+// How many signals are filtered at a time, at most.
+template <typename T>
+int64_t FilterSignalsAtOnce();
+
+// Filters signals [begin, end), of which each row has one in each column.
+template <typename T>
+void RunFilter(const Filter<T>& call, int64_t begin, int64_t end);
+
+}  // namespace xla_ffi_ops
+
+#endif  // XLA_FFI_OPS_SCANS_FILTER_H_
