@@ -78,6 +78,19 @@ inline int64_t Grain(int64_t bytes_per_item) {
   return std::max<int64_t>(1, kBytes / std::max<int64_t>(1, bytes_per_item));
 }
 
+// ParallelFor over items of which a body does up to `at_once` in the time of
+// one. Ranges are of that many, or of a thread's share if items are few.
+template <typename Body>
+HandlerResult ParallelGroups(xla::ffi::ThreadPool pool, int64_t n,
+                             int64_t at_once, int64_t bytes_per_item,
+                             Body body) {
+  const int64_t threads = std::max<int64_t>(1, pool.num_threads());
+  const int64_t share = (n + threads - 1) / threads;
+  const int64_t group = std::max<int64_t>(1, std::min(share, at_once));
+  const int64_t groups = (Grain(bytes_per_item) + group - 1) / group;
+  return ParallelFor(pool, n, groups * group, std::move(body));
+}
+
 // Calls body(Cpu, begin, end) for ranges that make up [0, rows), as ParallelFor
 // does. A row moves about `bytes_per_row` bytes of memory.
 template <typename Body>

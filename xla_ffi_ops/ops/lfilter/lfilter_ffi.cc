@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handler of lfilter and sosfilt,
 // (s,*),(s,m,*),(s,m,*),(n,*),(s,m,*)->(n,*),(s,m,*).
-#include <algorithm>
 #include <cstdint>
 
 #include "xla_ffi_ops/ffi.h"
@@ -16,15 +15,11 @@ using FilterDTypes = DTypes<ffi::F32, ffi::F64, ffi::C64, ffi::C128>;
 template <typename T>
 HandlerResult Run(const CpuContext& device, const Filter<T>& call,
                   int64_t signals) {
-  // Few signals are filtered at once if all threads have some only so.
-  const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
-  const int64_t share = (signals + threads - 1) / threads;
-  const int64_t at_once = std::min(share, FilterSignalsAtOnce<T>());
   // A step of a section takes as long as to read and write a step.
   const int64_t bytes = 2 * sizeof(T) * (call.n + 1);
-  const int64_t grain = Grain(bytes * (1 + call.sections * (call.order + 1)));
-  return ParallelFor(
-      device.pool, signals, (grain + at_once - 1) / at_once * at_once,
+  return ParallelGroups(
+      device.pool, signals, FilterSignalsAtOnce<T>(),
+      bytes * (1 + call.sections * (call.order + 1)),
       [=](int64_t begin, int64_t end) { RunFilter(call, begin, end); });
 }
 

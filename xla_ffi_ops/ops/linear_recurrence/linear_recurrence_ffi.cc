@@ -19,13 +19,8 @@ enum Bits : int64_t { kA = 1, kB = 2, kH0 = 4 };  // of `present`
 template <typename T>
 HandlerResult RunRows(const CpuContext& device, const Recurrence<T>& call,
                       int64_t rows) {
-  // Few rows are computed at once if all threads have some only so.
-  const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
-  const int64_t share = (rows + threads - 1) / threads;
-  const int64_t at_once = std::min(share, RecurrenceRowsAtOnce<T>());
-  const int64_t grain = Grain(3 * call.n * sizeof(T));
-  return ParallelFor(
-      device.pool, rows, (grain + at_once - 1) / at_once * at_once,
+  return ParallelGroups(
+      device.pool, rows, RecurrenceRowsAtOnce<T>(), 3 * call.n * sizeof(T),
       [=](int64_t begin, int64_t end) { RunRecurrenceRows(call, begin, end); });
 }
 

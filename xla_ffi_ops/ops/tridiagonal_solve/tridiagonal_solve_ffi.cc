@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handler of tridiagonal_solve, (n),(n),(n),(n,k)->(n,k).
-#include <algorithm>
 #include <cstdint>
 
 #include "xla_ffi_ops/ffi.h"
@@ -16,15 +15,10 @@ template <typename T>
 HandlerResult Run(const CpuContext& device, const TridiagonalSystems<T>& call,
                   int64_t systems) {
   if (call.n == 0 || call.k == 0) return ffi::Error::Success();
-  // Few systems are solved at once if all threads have some only so.
-  const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
-  const int64_t share = (systems + threads - 1) / threads;
-  const int64_t at_once = std::max<int64_t>(
-      1, std::min(share, TridiagonalSystemsAtOnce<T>(call.k)));
   // A system takes as long as to move four times its elements.
-  const int64_t grain = Grain(4 * sizeof(T) * call.n * (3 + 2 * call.k));
-  return ParallelFor(
-      device.pool, systems, (grain + at_once - 1) / at_once * at_once,
+  return ParallelGroups(
+      device.pool, systems, TridiagonalSystemsAtOnce<T>(call.k),
+      4 * sizeof(T) * call.n * (3 + 2 * call.k),
       [=](int64_t begin, int64_t end) { SolveTridiagonal(call, begin, end); });
 }
 
