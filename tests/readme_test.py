@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs README's Python: each block prints what the text block after it shows.
+"""Runs Python of documents: each block prints what the text block after it shows.
 
 Blocks run in order and share their names. One that is a file of its own, with
 the file's name above it, is left to .ci/readme.py.
@@ -13,7 +13,7 @@ import re
 from absl.testing import absltest
 import numpy as np
 
-_README = pathlib.Path(__file__).parent.parent / "README.md"
+_ROOT = pathlib.Path(__file__).parent.parent
 _BLOCK = re.compile(
     r"(?P<file>^`[^`\n]+`:\n\n)?"
     r"^```python\n(?P<program>.*?)^```\n"
@@ -24,10 +24,16 @@ _BLOCK = re.compile(
 
 class ReadmeTest(absltest.TestCase):
 
-  def test_programs(self):
+  def test_readme(self):
+    self._run_blocks("README.md")
+
+  def test_scans(self):
+    self._run_blocks("docs/scans.md")
+
+  def _run_blocks(self, document):
     blocks = [
         block
-        for block in _BLOCK.finditer(_README.read_text("utf-8"))
+        for block in _BLOCK.finditer((_ROOT / document).read_text("utf-8"))
         if not block["file"]
     ]
     self.assertNotEmpty(blocks)
