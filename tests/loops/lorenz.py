@@ -17,7 +17,7 @@ def runge_kutta(f, y, dt):
   return y + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
 
-def _lorenz(y, parameters, dts):
+def reference(y, parameters, dts):
   """Goes from y [3] by the steps dts [t]; parameters: sigma, rho and beta."""
   sigma, rho, beta = parameters
 
@@ -34,6 +34,6 @@ lorenz = kit.op(
         pathlib.Path(__file__).with_name("liblorenz_ext.so"), prefix="loops_"
     ),
     signature="(3),(3),(t)->(3)",
-    reference=_lorenz,
+    reference=reference,
     dtypes=("float32", "float64"),
 )

@@ -12,7 +12,7 @@ def log_density(x):
   return -0.5 * (x[0] ** 2 / 4 + (x[1] - 0.5 * x[0] ** 2) ** 2)
 
 
-def _metropolis(key, x, widths):
+def reference(key, x, widths):
   """Returns where the walk is after each step, of the widths [t]."""
 
   def step(carry, width):
@@ -35,6 +35,6 @@ metropolis = kit.op(
         prefix="loops_",
     ),
     signature="(2),(2),(t)->(t,2)",
-    reference=_metropolis,
+    reference=reference,
     dtypes={"key": ("uint32",), "x": ("float32",), "widths": "x"},
 )
