@@ -106,6 +106,12 @@ XLA_FFI_OPS_HD M As(From m) {
   }
 }
 
+template <typename V>
+XLA_FFI_OPS_HD V Not(V x) {
+  if constexpr (std::is_same_v<V, bool>) return !x;
+  else return ~x;
+}
+
 template <typename M, typename V>
 XLA_FFI_OPS_HD V Select(M mask, V a, V b) {
   if constexpr (kIsScalar<M>) {
@@ -190,12 +196,10 @@ XLA_FFI_OPS_HD To FromMask(M mask) {
 // NaN if either is.
 template <typename V>
 XLA_FFI_OPS_HD V Max(V a, V b) {
-  if constexpr (std::is_same_v<V, bool>) return a | b;
   return (a > b) | (a != a) ? a : b;
 }
 template <typename V>
 XLA_FFI_OPS_HD V Min(V a, V b) {
-  if constexpr (std::is_same_v<V, bool>) return a & b;
   return (a < b) | (a != a) ? a : b;
 }
 

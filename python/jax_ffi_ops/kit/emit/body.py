@@ -112,6 +112,9 @@ class Body:
         if folded is not None:
           return folded
       rule = rules.find(name)
+      keys = [x.aval for x in equation.invars if _is_key(x.aval)]
+      if keys and name not in rules.OF_KEYS:
+        raise errors.Unsupported("of keys of jax.random")
       if name not in rules.LOOPS:
         self.writer.comment(f"{name}, {where}")
       once = [uses[x] == 1 for x in equation.outvars]
@@ -189,11 +192,30 @@ class Equation:
 
   @property
   def shape(self) -> tuple[Any, ...]:
-    return self.outvars[0].aval.shape
+    return physical(self.outvars[0].aval)[0]
+
+  @property
+  def words(self) -> int:
+    """How many dimensions the first operand has behind those of its aval."""
+    aval = self.invars[0].aval
+    return len(physical(aval)[0]) - len(aval.shape)
 
   @property
   def dtype(self) -> np.dtype:
-    return self.outvars[0].aval.dtype
+    return physical(self.outvars[0].aval)[1]
+
+
+def _is_key(aval):
+  return jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key)
+
+
+def physical(aval: Any) -> tuple[tuple[Any, ...], np.dtype]:
+  """Returns the shape and dtype of an array, or of the words of keys."""
+  if not _is_key(aval):
+    return aval.shape, aval.dtype
+  key = jax.ShapeDtypeStruct((), aval.dtype)
+  words = jax.eval_shape(jax.random.key_data, key)
+  return (*aval.shape, *words.shape), words.dtype
 
 
 def _uses(jaxpr):

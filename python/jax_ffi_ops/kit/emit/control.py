@@ -8,7 +8,6 @@ that differs between lanes computes all cases that some lane takes, and selects.
 """
 
 import contextlib
-from typing import Any
 
 import jax
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import uniform
 from jax_ffi_ops.kit.emit import values
+from jax_ffi_ops.kit.emit.body import physical
 from jax_ffi_ops.kit.emit.rules import rule
 from jax_ffi_ops.kit.emit.values import Memory
 from jax_ffi_ops.kit.emit.values import Scalars
@@ -113,8 +113,7 @@ def _scan(body, equation, *args):
   ):
     is_read = not isinstance(variable, jax.core.DropVar)
     if to is None and is_read:
-      shape = _shape(variable.aval)
-      to = writer.buffer(shape, _dtype(variable.aval), own)
+      to = writer.buffer(*physical(variable.aval), own)
     ys.append(to if is_read else None)
   with writer.loop(length, "t") as step:
     t = f"({cpp.dim(length)} - 1 - {step})" if params["reverse"] else step
@@ -128,22 +127,6 @@ def _scan(body, equation, *args):
     _assign(body, carry, found[:carries])
   dropped = values.Constant.of(np.zeros(()))
   return [*carry, *(dropped if y is None else y for y in ys)]
-
-
-def _shape(aval: Any) -> tuple[Any, ...]:
-  """Returns the shape of an array, or of the words of an array of keys."""
-  if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key):
-    words = jax.eval_shape(
-        jax.random.key_data, jax.ShapeDtypeStruct((), aval.dtype)
-    )
-    return (*aval.shape, *words.shape)
-  return aval.shape
-
-
-def _dtype(aval: Any) -> np.dtype:
-  if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key):
-    return np.dtype(np.uint32)
-  return aval.dtype
 
 
 @rule("while")
@@ -186,7 +169,7 @@ def _cond(body, equation, which, *args):
   lanes = [which.lanes or any(x) for x in zip(*varying)]
   outs = []
   for variable, own in zip(equation.outvars, lanes):
-    shape, dtype = _shape(variable.aval), _dtype(variable.aval)
+    shape, dtype = physical(variable.aval)
     if values.is_small(shape):
       zero = Scalars.of(np.full(shape, cpp.literal(0, dtype), object), dtype, 0)
       outs.append(_variable(body, zero, own))
@@ -198,7 +181,7 @@ def _cond(body, equation, which, *args):
     sign = "<=" if k == 0 else ">=" if k == last else "=="
     test = f"{name} {sign} {k}"
     if which.dtype == bool:
-      test = name if k else (f"~{name}" if which.lanes else f"!{name}")
+      test = name if k else f"Not({name})"
     mask = None
     if which.lanes:
       active = f" & {body.mask}" if body.mask else ""

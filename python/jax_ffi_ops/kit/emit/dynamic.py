@@ -98,7 +98,9 @@ def _starts(body, shape, sizes, starts):
 def _dynamic_slice(body, equation, x, *starts):
   sizes = equation.shape
   memory = body.writer.in_memory(x)
-  starts = _starts(body, x.shape, sizes, starts[: len(sizes)])
+  words = [values.Constant.of(np.int32(0))] * equation.words
+  starts = [*starts[: len(sizes) - len(words)], *words]
+  starts = _starts(body, x.shape, sizes, starts)
   window = _window(body, memory, sizes, starts)
   if window.lanes is None:
     return body.loaded(window.memory)

@@ -18,7 +18,16 @@ from jax_ffi_ops.kit.emit.values import Scalars
 _INFIX = {"add": "+", "add_any": "+", "sub": "-", "mul": "*"}
 _BITWISE = {"and": "&", "or": "|", "xor": "^"}
 _COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-# By functions of lanes.h and math.h.
+# Of bools: all bits of a mask are set, which is -1 and no 1.
+_COMPARE_BOOLS = {
+    "lt": "Not({}) & {}",
+    "le": "Not({}) | {}",
+    "gt": "{} & Not({})",
+    "ge": "{} | Not({})",
+    "eq": "Not({} ^ {})",
+    "ne": "{} ^ {}",
+}
+# By functions of vectors.h and math.h.
 _FUNCTIONS = {
     "abs": "Abs",
     "acos": "Acos",
@@ -154,8 +163,7 @@ def _neg(body, equation, x):
 
 @rule("not")
 def _not(body, equation, x):
-  sign = "!" if x.dtype == bool and not x.lanes else "~"
-  return apply(body, equation, [x], lambda a: f"{sign}{a}")
+  return apply(body, equation, [x], lambda a: f"Not({a})")
 
 
 # Those of a few instructions. Others are many: their text is not repeated.
@@ -166,6 +174,9 @@ _MOST_LONG = 4
 @rule(*_FUNCTIONS)
 def _function(body, equation, *args):
   name = _FUNCTIONS[equation.name]
+  if equation.dtype == bool:
+    sign = {"max": "|", "min": "&"}[equation.name]
+    return apply(body, equation, args, lambda a, b: f"{a} {sign} {b}")
   is_short = equation.name in _SHORT or not cpp.is_float(equation.dtype)
   return apply(
       body, equation, args, lambda *x: f"{name}({', '.join(x)})",
@@ -182,6 +193,9 @@ def _round(body, equation, x):
 
 @rule(*_COMPARE)
 def _compare(body, equation, *args):
+  if args[0].dtype == bool:
+    text = _COMPARE_BOOLS[equation.name]
+    return apply(body, equation, args, text.format)
   sign = _COMPARE[equation.name]
   mask = body.writer.type_of(bool, any(x.lanes for x in args))
 

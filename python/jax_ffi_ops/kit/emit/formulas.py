@@ -210,3 +210,24 @@ def _reduce_precision(params, x):
   if bits == (info.nexp, info.nmant):
     return x
   raise errors.Unsupported(f"to {bits[0]} and {bits[1]} bits")
+
+
+@_formula("cumlogsumexp")
+def _cumlogsumexp(params, x):
+  rows = jnp.moveaxis(x, params["axis"], 0)
+
+  def step(total, row):
+    total = jnp.logaddexp(total, row)
+    return total, total
+
+  start = jnp.full(rows.shape[1:], -jnp.inf, x.dtype)
+  _, found = jax.lax.scan(step, start, rows, reverse=params["reverse"])
+  return jnp.moveaxis(found, 0, params["axis"])
+
+
+@_formula("tile")
+def _tile(params, x):
+  shape = [n for pair in zip(params["reps"], x.shape) for n in pair]
+  axes = range(1, 2 * x.ndim, 2)
+  copies = jax.lax.broadcast_in_dim(x, shape, axes)
+  return copies.reshape([a * b for a, b in zip(params["reps"], x.shape)])

@@ -75,16 +75,22 @@ _move(
 )
 
 
+def _kept(equation):
+  last = len(equation.shape) - equation.words
+  words = range(last, len(equation.shape))
+  return (*equation.params["broadcast_dimensions"], *words)
+
+
 def _broadcast(x, equation):
   strides = [0] * len(equation.shape)
-  for d, to in enumerate(equation.params["broadcast_dimensions"]):
+  for d, to in enumerate(_kept(equation)):
     strides[to] = 0 if x.shape[d] == 1 else x.strides[d]
   return x.view(equation.shape, strides)
 
 
 def _broadcast_by_numpy(x, equation):
   ones = [1] * len(equation.shape)
-  for d, to in enumerate(equation.params["broadcast_dimensions"]):
+  for d, to in enumerate(_kept(equation)):
     ones[to] = x.shape[d]
   return np.broadcast_to(x.reshape(ones), equation.shape)
 
@@ -106,8 +112,14 @@ def _broadcast_in_dim(body, equation, x, *sizes):
 
 def _slices(equation):
   params = equation.params
-  strides = params["strides"] or [1] * len(params["start_indices"])
-  return params["start_indices"], params["limit_indices"], strides
+  starts, limits = params["start_indices"], params["limit_indices"]
+  strides = params["strides"] or [1] * len(starts)
+  words = equation.shape[len(starts) :]
+  return (
+      (*starts, *(0 for _ in words)),
+      (*limits, *words),
+      (*strides, *(1 for _ in words)),
+  )
 
 
 def _sliced(x, equation):

@@ -42,9 +42,18 @@ def _start(body, dtype, value, lanes):
   return body.writer.splat(text, dtype) if lanes else text
 
 
+def _operation(operations, equation, x):
+  """Returns how elements are combined, and what changes none of them."""
+  if x.dtype == bool:  # A mask is no number.
+    for of_numbers, name in ((_MAX, "reduce_or"), (_MIN, "reduce_and")):
+      if operations[equation.name] is of_numbers:
+        return _REDUCTIONS[name]
+  return operations[equation.name]
+
+
 @rule(*_REDUCTIONS)
 def _reduce(body, equation, x):
-  combine, identity = _REDUCTIONS[equation.name]
+  combine, identity = _operation(_REDUCTIONS, equation, x)
   axes = equation.params["axes"]
   kept = [d for d in range(len(x.shape)) if d not in axes]
   start = _start(body, x.dtype, identity(x.dtype), x.lanes)
@@ -93,7 +102,7 @@ def _reduce_scalars(body, equation, x, combine, kept, start):
 
 @rule(*_CUMULATIVE)
 def _cumulative(body, equation, x):
-  combine, _ = _CUMULATIVE[equation.name]
+  combine, _ = _operation(_CUMULATIVE, equation, x)
   axis, reverse = equation.params["axis"], equation.params["reverse"]
   writer = body.writer
   if values.is_small(x.shape):
@@ -127,10 +136,12 @@ def _argmax(body, equation, x):
   sign = ">" if equation.name == "argmax" else "<"
   writer, x = body.writer, body.writer.readable(x)
   out = writer.buffer(equation.shape, dtype, x.lanes)
+  number = writer.type_of(np.int32, x.lanes)
   value, place = writer.name("v"), writer.name("v")
   with writer.loops(out.shape) as outer:
     def at(i):
-      return x.at([*outer[:axis], i, *outer[axis:]])
+      text = x.at([*outer[:axis], i, *outer[axis:]])
+      return f"FromMask<{number}>({text})" if x.dtype == bool else text
 
     mask = writer.type_of(bool, x.lanes)
     writer.line(f"auto {value} = {at('0')};")

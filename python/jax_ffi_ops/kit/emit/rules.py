@@ -24,6 +24,26 @@ NEVER_FOLDED = {
     "random_wrap",
 }
 
+# They know arrays of keys, which have a dimension more in memory.
+OF_KEYS = {
+    *LOOPS,
+    "broadcast_in_dim",
+    "concatenate",
+    "copy",
+    "dynamic_slice",
+    "expand_dims",
+    "optimization_barrier",
+    "random_bits",
+    "random_fold_in",
+    "random_split",
+    "random_unwrap",
+    "random_wrap",
+    "reshape",
+    "slice",
+    "squeeze",
+    "unstack",
+}
+
 _rules: dict[str, Callable[..., Any]] = {}
 
 
