@@ -340,6 +340,7 @@ def xla_ffi_python_module(
 def xla_ffi_jax_op(
         name,
         cores,
+        src = None,
         prefix = "",
         shared = [],
         backward = True,
@@ -351,7 +352,7 @@ def xla_ffi_jax_op(
         **kwargs):
     """An op whose handlers the build writes, from the reference of its declaration.
 
-    `name`.py has the kit.op of this name. A build action traces its reference for each of the cores
+    `name`.py has the kit.op of this name, which loads `lib<name>_ext.so`. A build action traces its reference for each of the cores
     and for each choice of dtypes, and writes C++: `name`_ffi.cc. Calls with other cores run the
     reference. What cannot be compiled fails the build. docs/loops.md says more.
 
@@ -361,6 +362,7 @@ def xla_ffi_jax_op(
       name: of the op, of its Python file and of the py_library.
       cores: the sizes of core dimensions, `[{"n": 4, "m": 2}]`. A dimension that a core does not
           have is open: any size of it is served. Only dimensions that count steps can be open.
+      src: the Python file, if it is not `name`.py.
       prefix: that of the kit.Library.
       shared: operands that all rows of a call usually have in common. They are then read once for
           all rows. If rows do not share one in a call, its handler computes one row at a time.
@@ -374,7 +376,7 @@ def xla_ffi_jax_op(
     """
     private = kwargs | dict(visibility = ["//visibility:private"])
     handlers = [prefix + name + "_fwd"] + ([prefix + name + "_bwd"] if backward else [])
-    source = name + ".py"
+    source = src or name + ".py"
     declared = dict(
         srcs = [source] + py_srcs,
         imports = imports,
@@ -425,7 +427,8 @@ def xla_ffi_jax_op(
         name = name + "_ffi",
         srcs = [name + "_ffi.cc"],
         # Integers of jax wrap. Vectors are passed to no function that is not inlined.
-        copts = KERNEL_COPTS + ["-fwrapv", "-Wno-psabi"],
+        # What a kernel does not use of a row is read in its text alone.
+        copts = KERNEL_COPTS + ["-fwrapv", "-Wno-psabi", "-Wno-unused"],
         deps = deps + [Label("//xla_ffi_ops/lanes")],
         **private
     )

@@ -20,7 +20,7 @@ def _kalman(ys, mean, cov, a, c, q, r):
     inverse = jnp.array([[s[1, 1], -s[0, 1]], [-s[1, 0], s[0, 0]]]) / det
     gain = cov @ c.T @ inverse
     error = y - c @ mean
-    total = total - 0.5 * (error @ inverse @ error + jnp.log(det))
+    total = total - 0.5 * (error @ inverse @ error + jnp.log(jnp.abs(det)))
     mean = mean + gain @ error
     cov = cov - gain @ c @ cov
     return (mean, 0.5 * (cov + cov.T), total), mean
@@ -39,4 +39,5 @@ kalman = kit.op(
     reference=_kalman,
     outputs=("log_likelihood", "means"),
     dtypes=("float32", "float64"),
+    strict=True,
 )

@@ -111,6 +111,15 @@ class CoresTest(absltest.TestCase):
     got = hmm.hmm(start, transitions, jnp.zeros((7, 2)))
     np.testing.assert_allclose(got, 8 * np.log(2), rtol=1e-6)
 
+  def test_others_are_an_error_if_strict(self):
+    ys, mean, eye = jnp.zeros((7, 2)), jnp.zeros(3), jnp.eye(3)
+    operands = (ys, mean, eye, eye, jnp.zeros((2, 3)), eye, jnp.eye(2))
+    with self.assertRaisesRegex(
+        ValueError, r"kalman: .* no handler was compiled for .* mean float32\[3\]"
+    ):
+      kalman.kalman(*operands)
+    self.assertIn("reference (no handler", kit.explain(kalman.kalman, *operands))
+
 
 if __name__ == "__main__":
   absltest.main()

@@ -32,7 +32,7 @@ thread_local Kept kept;
 Scratch::Scratch(int64_t bytes) {
   if (bytes > kept.bytes) {
     kept.Free();
-    kept.data = static_cast<char*>(std::aligned_alloc(64, bytes));
+    kept.data = static_cast<char*>(std::aligned_alloc(kAlignment, bytes));
     if (kept.data == nullptr) throw std::bad_alloc();
     kept.bytes = bytes;
   }

@@ -145,14 +145,17 @@ class Output {
   Stored* data_[lanes];
 };
 
-// The bytes of n elements, in whole cache lines.
+// The largest vector: 16 lanes of 8 bytes.
+inline constexpr int64_t kAlignment = 128;
+
+// The bytes of n elements, for what follows to be aligned.
 template <typename T>
 int64_t Bytes(int64_t n) {
   int64_t bytes;
-  if (__builtin_mul_overflow(n + 64, static_cast<int64_t>(sizeof(T)), &bytes)) {
+  if (__builtin_mul_overflow(n, static_cast<int64_t>(sizeof(T)), &bytes)) {
     throw std::bad_alloc();
   }
-  return bytes / 64 * 64;
+  return (bytes + kAlignment) / kAlignment * kAlignment;
 }
 
 // Memory of a kernel. A thread keeps what its last kernel had, unless that was

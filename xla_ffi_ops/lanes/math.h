@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/math/erf.h"
 #include "xla_ffi_ops/kit/math/exp.h"
 #include "xla_ffi_ops/kit/math/hyperbolic.h"
 #include "xla_ffi_ops/kit/math/inverse_trigonometric.h"
@@ -27,6 +28,9 @@ using math::Atanh;
 using math::Cbrt;
 using math::Cos;
 using math::Cosh;
+using math::Erf;
+using math::Erfc;
+using math::ErfInv;
 using math::Exp;
 using math::Exp2;
 using math::Expm1;
@@ -48,8 +52,6 @@ using math::Tanh;
         [](Element<V> e) XLA_FFI_OPS_INLINED { return function(e); }, x); \
   }
 XLA_FFI_OPS_PER_LANE(Ceil, std::ceil)
-XLA_FFI_OPS_PER_LANE(Erf, std::erf)
-XLA_FFI_OPS_PER_LANE(Erfc, std::erfc)
 XLA_FFI_OPS_PER_LANE(Floor, std::floor)
 XLA_FFI_OPS_PER_LANE(RoundAway, std::round)
 XLA_FFI_OPS_PER_LANE(RoundToEven, std::nearbyint)
@@ -61,36 +63,6 @@ XLA_FFI_OPS_HD V NextAfter(V x, V y) {
       [](Element<V> a, Element<V> b)
           XLA_FFI_OPS_INLINED { return std::nextafter(a, b); },
       x, y);
-}
-
-namespace internal {
-
-// The inverse of erf: Winitzki's formula, and Newton's steps from there.
-inline double ErfInv(double y) {
-  if (!(std::abs(y) < 1)) return y / std::sqrt(1 - y * y);  // Infinite, or NaN.
-  const double pi = 3.14159265358979323846, a = 0.147;
-  const double log = std::log1p(-y * y), b = 2 / (pi * a) + log / 2;
-  double x = std::copysign(std::sqrt(std::sqrt(b * b - log / a) - b), y);
-  for (int i = 0; i < 3; ++i) {
-    // Near 1, erfc keeps the bits that erf has lost.
-    const double beyond = y > 0.5    ? (1 - y) - std::erfc(x)
-                          : y < -0.5 ? std::erfc(-x) - (1 + y)
-                                     : std::erf(x) - y;
-    x -= beyond * std::sqrt(pi) / 2 * std::exp(x * x);
-  }
-  return x;
-}
-
-}  // namespace internal
-
-template <typename V>
-XLA_FFI_OPS_HD V ErfInv(V x) {
-  using E = Element<V>;
-  return PerLane<V>(
-      [](E e) XLA_FFI_OPS_INLINED {
-        return static_cast<E>(internal::ErfInv(static_cast<double>(e)));
-      },
-      x);
 }
 
 }  // namespace xla_ffi_ops::lanes

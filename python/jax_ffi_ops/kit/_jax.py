@@ -187,14 +187,15 @@ def spec_on_mesh(
     return jax.sharding.PartitionSpec()
 
 
-def source_line(equation: jax.extend.core.JaxprEqn) -> str:
+def source_line(equation: jax.extend.core.JaxprEqn) -> str | None:
   """Returns where in the caller's code an equation was made: "f.py:12 (step)".
 
+  None for one that jax made by itself, in a function that it keeps traced.
   Without folders: the text is the same wherever the code lies.
   """
   frame = source_info_util.user_frame(equation.source_info.traceback)
   if frame is None:
-    return "?"
+    return None
   name = frame.file_name.rpartition("/")[2]
   return f"{name}:{frame.start_line} ({frame.function_name.split('.')[-1]})"
 

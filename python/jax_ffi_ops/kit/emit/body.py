@@ -56,6 +56,7 @@ class Body:
     self.writer = writer
     self.mask: str | None = None
     self._frames: list[_Frame] = []
+    self._where = "jax"
 
   def run(
       self,
@@ -96,7 +97,8 @@ class Body:
     return known[x]
 
   def _results(self, equation, operands, uses, destinations):
-    where = _jax.source_line(equation)
+    outer = self._where
+    self._where = where = _jax.source_line(equation) or outer
     name = equation.primitive.name
     inner = calls.callee(equation)
     try:
@@ -122,11 +124,16 @@ class Body:
           destinations.get(x) if alone else None
           for x, alone in zip(equation.outvars, once)
       ]
-      found = rule(self, Equation(equation, tuple(to), all(once)), *operands)
+      used = tuple(uses[x] > 0 for x in equation.outvars)
+      found = rule(
+          self, Equation(equation, tuple(to), all(once), used), *operands
+      )
     except errors.Unsupported as error:
       if error.where:
         raise
       raise errors.Unsupported(error.what, f"{where}, {name}") from error
+    finally:
+      self._where = outer
     return found if isinstance(found, list) else [found]
 
   def retrace(self, function: Any, *args: Value) -> list[Value]:
@@ -168,11 +175,13 @@ class Equation:
     equation: of the jaxpr.
     destinations: where each result has to be, if it is known.
     once: whether each result is read only once.
+    used: whether each result is read at all.
   """
 
   equation: Any
   destinations: tuple[Memory | None, ...]
   once: bool
+  used: tuple[bool, ...]
 
   @property
   def params(self) -> Mapping[str, Any]:

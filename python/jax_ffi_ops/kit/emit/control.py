@@ -9,7 +9,6 @@ that differs between lanes computes all cases that some lane takes, and selects.
 
 import contextlib
 
-import jax
 import numpy as np
 
 from jax_ffi_ops.kit.emit import cpp
@@ -106,12 +105,12 @@ def _scan(body, equation, *args):
   ]
   xs = [writer.in_memory(x) for x in args[consts + carries :]]
   ys = []
-  for variable, own, to in zip(
+  for variable, is_read, own, to in zip(
       equation.outvars[carries:],
+      equation.used[carries:],
       varying[carries:],
       equation.destinations[carries:],
   ):
-    is_read = not isinstance(variable, jax.core.DropVar)
     if to is None and is_read:
       to = writer.buffer(*physical(variable.aval), own)
     ys.append(to if is_read else None)

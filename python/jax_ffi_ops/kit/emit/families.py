@@ -7,3 +7,4 @@ from jax_ffi_ops.kit.emit import elementwise as elementwise
 from jax_ffi_ops.kit.emit import formulas as formulas
 from jax_ffi_ops.kit.emit import moves as moves
 from jax_ffi_ops.kit.emit import reductions as reductions
+from jax_ffi_ops.kit.emit import sorting as sorting

@@ -9,7 +9,6 @@ import numpy as np
 
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.rules import rule
 
 
@@ -172,35 +171,6 @@ def _lu_pivots_to_permutation(params, pivots):
         order, jnp.where(places == k, p, jnp.where(places == p, k, places))
     )
   return order
-
-
-@_formula("sort")
-def _sort(params, *arrays):
-  """Ranks elements by counting those before them; keeps equal ones in order."""
-  n = arrays[0].shape[params["dimension"]]
-  if arrays[0].ndim != 1:
-    axis = params["dimension"]
-    raise errors.Unsupported(f"of an array of rank above 1, along axis {axis}")
-  if n > values.SMALL:
-    raise errors.Unsupported(f"of more than {values.SMALL} elements")
-  before = jnp.zeros((n, n), bool)
-  same = jnp.ones((n, n), bool)
-  for key in arrays[: params["num_keys"]]:
-    a, b = key[:, None], key[None, :]
-    less = a < b
-    equal = a == b
-    if jnp.issubdtype(key.dtype, jnp.floating):  # NaNs are last, and equal.
-      less, equal = (
-          less | (b != b) & (a == a), equal | (a != a) & (b != b),
-      )  # fmt: skip
-    before = before | same & less
-    same = same & equal
-  places = jnp.arange(n)
-  before = before | same & (places[:, None] < places[None, :])
-  rank = jnp.sum(before.astype(np.int32), 0, dtype=np.int32)
-  # The element of rank i.
-  order = jnp.argmax(rank[None, :] == places[:, None], 1).astype(np.int32)
-  return [_permuted(x, order) for x in arrays]
 
 
 @_formula("reduce_precision")

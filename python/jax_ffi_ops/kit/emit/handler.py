@@ -149,6 +149,16 @@ def _camel(target: str) -> str:
   return "".join(part.capitalize() for part in target.split("_"))
 
 
+def _dtypes(kernels: Sequence[Kernel], kind: str, i: int) -> str:
+  """Returns the dtypes that an array may have, given those before it."""
+  own = [getattr(kernel, kind)[i].dtype for kernel in kernels]
+  for k, x in enumerate(kernels[0].operands[: None if kind == "results" else i]):
+    if own == [kernel.operands[k].dtype for kernel in kernels]:
+      return f"{x.name}.element_type()"
+  names = dict.fromkeys(f"ffi::{_DTYPES[dtype.name]}" for dtype in own)
+  return f"DTypes<{', '.join(names)}>()"
+
+
 def _handler(target: str, kernels: Sequence[Kernel]) -> str:
   """Returns a handler that checks its buffers and picks a kernel."""
   first = kernels[0]
@@ -157,6 +167,7 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> str:
   )
   lines = [f"HandlerResult {_camel(target)}("]
   parameters = ["CpuContext device"]
+  parameters += ["int64_t batch_rank"] * first.backward
   parameters += [f"ffi::AnyBuffer {x.name}" for x in first.operands]
   parameters += [f"ffi::Result<ffi::AnyBuffer> {x.name}" for x in first.results]
   lines.append("    " + ", ".join(parameters) + ") {")
@@ -172,20 +183,18 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> str:
 
   lines.append("  Checks checks;")
   for i, x in enumerate(first.operands):
-    dtypes = dict.fromkeys(_DTYPES[k.operands[i].dtype.name] for k in kernels)
-    allowed = ", ".join(f"ffi::{d}" for d in dtypes)
     lines.append(
-        f'  checks.Operand("{x.name}", {x.name}, DTypes<{allowed}>(),'
-        f" {{{core(x)}}});"
+        f'  checks.Operand("{x.name}", {x.name},'
+        f" {_dtypes(kernels, 'operands', i)}, {{{core(x)}}});"
     )
+  if first.backward:
+    lines.append("  checks.BatchRank(batch_rank);")
   for i, x in enumerate(first.results):
-    dtypes = dict.fromkeys(_DTYPES[k.results[i].dtype.name] for k in kernels)
-    allowed = ", ".join(f"ffi::{d}" for d in dtypes)
     lines.append(
-        f'  checks.Result("{x.name}", *{x.name}, DTypes<{allowed}>(),'
-        f" {{{core(x)}}});"
+        f'  checks.Result("{x.name}", *{x.name},'
+        f" {_dtypes(kernels, 'results', i)}, {{{core(x)}}});"
     )
-  lines.append("  Arrays arrays(checks);")
+  lines += ["  if (!checks.ok()) return checks.error();", "  Arrays arrays(checks);"]
   for x in first.operands:
     lines.append(f'  arrays.Operand("{x.name}", {x.name}, {len(x.dims)});')
   for x in first.results:
@@ -217,7 +226,8 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> str:
 
 
 def _export(target: str, kernel: Kernel) -> str:
-  arguments = [f".Arg<ffi::AnyBuffer>()  // {x.name}" for x in kernel.operands]
+  arguments = ['.Attr<int64_t>("batch_rank")'] * kernel.backward
+  arguments += [f".Arg<ffi::AnyBuffer>()  // {x.name}" for x in kernel.operands]
   arguments += [f".Ret<ffi::AnyBuffer>()  // {x.name}" for x in kernel.results]
   # The last comment would hide the closing parenthesis.
   last = arguments.pop().split("  //")[0] + ");"

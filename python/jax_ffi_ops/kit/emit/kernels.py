@@ -43,6 +43,7 @@ class Kernel:
     operands: what it reads.
     results: what it writes.
     writer: has its text.
+    backward: whether it is of the backward handler.
   """
 
   name: str
@@ -50,6 +51,7 @@ class Kernel:
   operands: tuple[Array, ...]
   results: tuple[Array, ...]
   writer: Writer
+  backward: bool
 
 
 def kernels_of(
@@ -71,8 +73,9 @@ def kernels_of(
       try:
         found.append(_kernel(op, name, core, dtypes, shared, backward))
       except errors.Unsupported as error:
-        what = f"{op.name}, {'backward' if backward else 'forward'}, {core}"
-        raise errors.Unsupported(error.what, f"{what}: {error.where}") from error
+        where = [op.name, "backward" if backward else "forward", str(core)]
+        where += [error.where] if error.where else []
+        raise errors.Unsupported(error.what, ", ".join(where)) from error
   return found
 
 
@@ -132,9 +135,11 @@ def _kernel(op, name, core, dtypes, shared, backward):
       )
   ]
   if not backward:
-    return _written(name, core, sizes, forward, operands, outputs)
+    return _written(name, core, sizes, forward, operands, outputs, False)
   moving = [i for i, x in enumerate(operands) if cpp.is_float(x.dtype)]
   kept = [i for i, x in enumerate(outputs) if cpp.is_float(x.dtype)]
+  if not moving or not kept:
+    raise errors.Unsupported("there is no derivative: say backward = False")
 
   def pull_back(*arrays):
     primals, cotangents = list(arrays[: len(operands)]), arrays[len(operands) :]
@@ -155,9 +160,8 @@ def _kernel(op, name, core, dtypes, shared, backward):
       dataclasses.replace(operands[i], name="d" + operands[i].name, shared=False)
       for i in moving
   ]
-  return _written(
-      name, core, sizes, pull_back, [*operands, *cotangents], gradients
-  )
+  arrays = [*operands, *cotangents]
+  return _written(name, core, sizes, pull_back, arrays, gradients, True)
 
 
 class _Sizes:
@@ -183,7 +187,7 @@ class _Sizes:
     return jax.ShapeDtypeStruct(tuple(map(self.size, array.dims)), array.dtype)
 
 
-def _written(name, core, sizes, function, operands, results):
+def _written(name, core, sizes, function, operands, results, backward):
   """Returns the kernel of a function of arrays."""
   avals = [sizes.aval(x) for x in operands]
   closed = jax.make_jaxpr(function)(*avals)
@@ -214,4 +218,6 @@ def _written(name, core, sizes, function, operands, results):
     if getattr(value, "buffer", None) != memory.buffer:
       writer.comment(f"{x.name}")
       writer.store(memory, value)
-  return Kernel(name, core, tuple(operands), tuple(results), writer)
+  return Kernel(
+      name, core, tuple(operands), tuple(results), writer, backward
+  )

@@ -112,7 +112,7 @@ class Writer:
     ctype = self.type_of(dtype, lanes)
     size = cpp.size(shape)
     if isinstance(size, int) and size <= _STACK_ELEMENTS:
-      self.line(f"alignas(64) {ctype} {name}[{max(size, 1)}];")
+      self.line(f"{ctype} {name}[{max(size, 1)}];")
     else:
       self.scratch.append((ctype, cpp.dim(size), name))
     return Memory.of(name, shape, dtype, lanes)
