@@ -173,6 +173,17 @@ def control(a, b):
   in_place = lax.fori_loop(
       0, 100, lambda i, x: x.at[i].set(x[(i * 7) % 100] + b[0]), jnp.zeros(100)
   )
+  # What is written overlaps what is read.
+  moved_along = lax.fori_loop(
+      0, 3,
+      lambda i, x: lax.dynamic_update_slice(x, x[:80] + i, (i + 5,)),
+      jnp.arange(100.0),
+  )  # fmt: skip
+  by_itself = lax.fori_loop(
+      0, 3,
+      lambda i, x: lax.dynamic_update_slice(x, x[:80], (i + 5,)),
+      jnp.arange(100.0),
+  )  # fmt: skip
   in_some_lanes = lax.while_loop(
       lambda c: c[0] < jnp.abs(a) + 3,
       lambda c: (c[0] + 1, c[1].at[c[0]].set(b[0] * c[0])),
@@ -183,6 +194,7 @@ def control(a, b):
   )
   return (
       ragged, nested, scanned, in_place, in_some_lanes, swapped,
+      moved_along, by_itself,
       lax.fori_loop(0, 5, lambda i, x: x * 0.5 + i, b),
       lax.fori_loop(0, jnp.abs(a) % 5, lambda i, x: x * 0.5 + i, b),
       lax.cond(a > 0, jnp.sin, lambda x: x * 2, b),

@@ -110,7 +110,7 @@ def _dynamic_slice(body, equation, x, *starts):
   return body.loaded(body.settled(lazy))
 
 
-def updated(body, equation, x, lanes: bool) -> Memory:
+def _changing(body, x, lanes: bool) -> Memory:
   """Returns memory that holds x and may change: its own if nobody reads it."""
   if (
       isinstance(x, Memory)
@@ -120,23 +120,30 @@ def updated(body, equation, x, lanes: bool) -> Memory:
       and body.is_free(x.buffer)
   ):
     return x
-  del equation
   copy = body.writer.buffer(x.shape, x.dtype, lanes)
   body.writer.store(copy, x)
   return copy
 
 
+def _apart(body, value, x) -> values.Value:
+  """Returns a value that does not change while x does."""
+  value = body.settled(value)
+  if value.reads.isdisjoint(x.reads):
+    return value
+  copy = body.writer.buffer(value.shape, value.dtype, value.lanes)
+  body.writer.store(copy, value)
+  return copy
+
+
 @rule("dynamic_update_slice")
 def _dynamic_update_slice(body, equation, x, update, *starts):
+  del equation
   writer = body.writer
   starts = starts[: len(x.shape)]
   lanes = any(v.lanes for v in (x, update, *starts))
-  own = isinstance(update, Memory) and not body.is_free(update.buffer)
-  update = body.settled(update) if not own else update
-  if not isinstance(update, values.Scalars):
-    update = writer.in_memory(update)
-  out = updated(body, equation, x, lanes)
+  update = _apart(body, update, x)
   starts = _starts(body, x.shape, update.shape, starts)
+  out = _changing(body, x, lanes)
   window = _window(body, out, update.shape, starts)
   if isinstance(update, values.Scalars):
     for index in np.ndindex(*update.shape):
@@ -145,6 +152,7 @@ def _dynamic_update_slice(body, equation, x, update, *starts):
         text = writer.splat(text, update.dtype)
       window.write(body, [str(i) for i in index], text)
     return out
+  update = writer.in_memory(update)
   with writer.loops(update.shape) as index:
     window.write(body, index, writer.element(update, index, lanes))
   return out
@@ -255,10 +263,9 @@ def _scatter(body, equation, x, indices, update):
   combine = _COMBINE[equation.name]
   numbers = params["dimension_numbers"]
   lanes = any(v.lanes for v in (x, indices, update))
-  update, indices = writer.readable(update), writer.readable(indices)
-  if isinstance(update, values.Lazy):
-    update = writer.in_memory(update)
-  out = updated(body, equation, x, lanes)
+  update = writer.in_memory(_apart(body, update, x))
+  indices = writer.in_memory(_apart(body, indices, x))
+  out = _changing(body, x, lanes)
   window = numbers.update_window_dims
   batch = [d for d in range(len(update.shape)) if d not in window]
   dropped = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
