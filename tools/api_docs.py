@@ -13,6 +13,7 @@ import starlark_api
 _STARLARK = {
     "xla_ffi_ops/defs.bzl": (
         "xla_ffi_op",
+        "xla_ffi_jax_op",
         "xla_ffi_op_library",
         "xla_ffi_library",
         "xla_ffi_extension",

@@ -5,7 +5,7 @@
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
-load("@rules_python//python:defs.bzl", "py_library")
+load("@rules_python//python:defs.bzl", "py_binary", "py_library")
 load("//xla_ffi_ops:options.bzl", "COPTS", "KERNEL_COPTS", "all_defined", "optimized")
 load("//xla_ffi_ops/private:aliases.bzl", "aliases")
 load("//xla_ffi_ops/private:cuda_library.bzl", _cuda_library = "cuda_library")
@@ -335,4 +335,112 @@ def xla_ffi_python_module(
         srcs = [name + ".so"],
         visibility = visibility,
         **kwargs
+    )
+
+def xla_ffi_jax_op(
+        name,
+        cores,
+        src = None,
+        prefix = "",
+        shared = [],
+        backward = True,
+        deps = [],
+        py_srcs = [],
+        py_deps = [],
+        imports = [],
+        visibility = None,
+        **kwargs):
+    """An op whose handlers the build writes, from the reference of its declaration.
+
+    `name`.py has the kit.op of this name, which loads `lib<name>_ext.so`. A build action traces its reference for each of the cores
+    and for each choice of dtypes, and writes C++: `name`_ffi.cc. Calls with other cores run the
+    reference. What cannot be compiled fails the build. docs/loops.md says more.
+
+    Makes the py_library `name` and what it loads, `lib<name>_ext.so`.
+
+    Args:
+      name: of the op, of its Python file and of the py_library.
+      cores: the sizes of core dimensions, `[{"n": 4, "m": 2}]`. A dimension that a core does not
+          have is open: any size of it is served. Only dimensions that count steps can be open.
+      src: the Python file, if it is not `name`.py.
+      prefix: that of the kit.Library.
+      shared: operands that all rows of a call usually have in common. They are then read once for
+          all rows. If rows do not share one in a call, its handler computes one row at a time.
+      backward: whether there is a handler for the backward pass. It computes the forward pass again.
+      deps: C++ libraries; usually none.
+      py_srcs: more Python files.
+      py_deps: what they import besides the kit, jax and numpy.
+      imports: as of py_library.
+      visibility: of `name`.
+      **kwargs: for all that is made: tags, testonly and so on.
+    """
+    private = kwargs | dict(visibility = ["//visibility:private"])
+    handlers = [prefix + name + "_fwd"] + ([prefix + name + "_bwd"] if backward else [])
+    source = src or name + ".py"
+    declared = dict(
+        srcs = [source] + py_srcs,
+        imports = imports,
+        deps = py_deps + [
+            Label("//python/jax_ffi_ops/kit"),
+            Label("@xla_ffi_ops_pypi//:jax"),
+            Label("@xla_ffi_ops_pypi//:numpy"),
+        ],
+    )
+    py_library(
+        name = name + ".declaration",
+        **(private | declared)
+    )
+    emit = Label("//python/jax_ffi_ops/kit/emit:main.py")
+    py_binary(
+        name = name + ".emit",
+        srcs = [emit],
+        main = emit,
+        legacy_create_init = False,
+        deps = [
+            name + ".declaration",
+            Label("//python/jax_ffi_ops/kit/emit"),
+        ],
+        **private
+    )
+    arguments = {
+        "cc": "$(location {}_ffi.cc)".format(name),
+        "cores": json.encode(cores),
+        "handlers": json.encode(handlers),
+        "json": "$(location lib{}_ext.cores.json)".format(name),
+        "op": prefix + name,
+        "shared": json.encode(shared),
+        "source": "$(location {})".format(source),
+    }
+    native.genrule(
+        name = name + ".source",
+        srcs = [source],
+        outs = [name + "_ffi.cc", "lib{}_ext.cores.json".format(name)],
+        cmd = "JAX_PLATFORMS=cpu $(location :{}.emit) ".format(name) + " ".join([
+            "--{}='{}'".format(key, value)
+            for key, value in arguments.items()
+        ]),
+        message = "Writing C++ of",
+        tools = [name + ".emit"],
+        **private
+    )
+    xla_ffi_library(
+        name = name + "_ffi",
+        srcs = [name + "_ffi.cc"],
+        # Integers of jax wrap. Vectors are passed to no function that is not inlined.
+        # What a kernel does not use of a row is read in its text alone.
+        copts = KERNEL_COPTS + ["-fwrapv", "-Wno-psabi", "-Wno-unused"],
+        deps = deps + [Label("//xla_ffi_ops/lanes")],
+        **private
+    )
+    xla_ffi_extension(
+        name = name + "_ext",
+        handlers = handlers,
+        deps = [name + "_ffi"],
+        **private
+    )
+    py_library(
+        name = name,
+        data = [name + "_ext", "lib{}_ext.cores.json".format(name)],
+        visibility = visibility,
+        **(kwargs | declared)
     )

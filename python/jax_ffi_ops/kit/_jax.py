@@ -14,6 +14,7 @@ from jax._src import core
 from jax._src import custom_partitioning_sharding_rule as rules
 from jax._src import dispatch
 from jax._src import sharding_impls
+from jax._src import source_info_util
 from jax._src.interpreters import mlir
 import jax.extend.core
 from jax.sharding import AxisType
@@ -184,3 +185,21 @@ def spec_on_mesh(
     )[0]
   except ValueError:  # Over the axes of another mesh.
     return jax.sharding.PartitionSpec()
+
+
+def source_line(equation: jax.extend.core.JaxprEqn) -> str | None:
+  """Returns where in the caller's code an equation was made: "f.py:12 (step)".
+
+  None for one that jax made by itself, in a function that it keeps traced.
+  Without folders: the text is the same wherever the code lies.
+  """
+  frame = source_info_util.user_frame(equation.source_info.traceback)
+  if frame is None:
+    return None
+  name = frame.file_name.rpartition("/")[2]
+  return f"{name}:{frame.start_line} ({frame.function_name.split('.')[-1]})"
+
+
+def prng_implementation(dtype: Any) -> Any:
+  """Returns the functions behind keys of jax.random: of arrays of words."""
+  return dtype._impl

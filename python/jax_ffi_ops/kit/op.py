@@ -18,6 +18,7 @@ from jax_ffi_ops.kit.declare.names import Names
 from jax_ffi_ops.kit.declare.signature import Signature
 from jax_ffi_ops.kit.declare.split import Split
 from jax_ffi_ops.kit.function import Op
+from jax_ffi_ops.kit.load.cores import Cores
 from jax_ffi_ops.kit.load.library import Library
 
 _DTypes = Collection[Any] | Mapping[str, Collection[Any] | str]
@@ -51,6 +52,7 @@ def op(
     is_faster: Callable[..., bool] | None = None,
     broadcast_operands: bool = False,
     split: Split | None = None,
+    strict: bool = False,
 ) -> Op:
   """Declares an op that is a generalized ufunc.
 
@@ -125,6 +127,8 @@ def op(
       as it is: with no loop dimensions, or with some that are 1.
     split: how devices compute the op that each have a piece of a core. Without
       it, XLA gathers a core that is split.
+    strict: whether a call that would run the reference is an error, where there
+      are handlers: for ops whose handlers are compiled for some cores alone.
 
   Returns:
     A function of the operands (arrays) and attributes (keywords) that returns
@@ -237,6 +241,8 @@ def op(
           slots,
           (*parsed.operands, *parsed.results),
       ),
+      cores=Cores.of(library.path, key),
+      strict=strict,
       forward_platforms=library.register(key + "_fwd"),
       backward_platforms=library.register(key + "_bwd", required=False),
   )

@@ -52,6 +52,8 @@ def declined(
   """
   op = call.op
   problem = unserved_weight(op.weights, dtypes)
+  if problem is None and op.cores is not None and platform == "cpu":
+    problem = _not_compiled(call, dims, dtypes)
   conditions = {}
   if op.use_handler is not None:
     conditions["`use_handler` says so"] = op.use_handler
@@ -78,3 +80,15 @@ def declined(
     if not function(*operands, platform=platform, **call.attributes.plain):
       return reason
   return None
+
+
+def _not_compiled(call, dims, dtypes):
+  """Returns why there is no handler for the cores of a call, or None."""
+  op = call.op
+  cores = {name: call.core(name, dims.sizes) for name in op.operands}
+  if op.cores.has([(cores[name], dtypes[name]) for name in op.operands]):
+    return None
+  found = ", ".join(
+      f"{name} {dtypes[name]}{list(core)}" for name, core in cores.items()
+  )
+  return f"no handler was compiled for the cores {found}"

@@ -17,6 +17,7 @@ from jax_ffi_ops.kit.declare.signature import Core
 from jax_ffi_ops.kit.declare.signature import Signature
 from jax_ffi_ops.kit.declare.split import Split
 from jax_ffi_ops.kit.declare.value import Value
+from jax_ffi_ops.kit.load.cores import Cores
 from jax_ffi_ops.kit.load.library import Library
 
 Avals = Sequence[tuple[tuple[int, ...], np.dtype]]  # Shapes and dtypes.
@@ -58,6 +59,8 @@ class Declaration:
   is_faster: Callable[..., bool] | None
   broadcast_operands: bool
   split: Split | None
+  cores: Cores | None
+  strict: bool
   forward_platforms: frozenset[str]
   backward_platforms: frozenset[str]
 

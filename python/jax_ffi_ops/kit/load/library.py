@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads a shared object of FFI handlers and registers them with JAX."""
 
+from collections.abc import Iterator
+import contextlib
+import contextvars
 import ctypes
 import difflib
 import os
@@ -18,6 +21,22 @@ from jax_ffi_ops.kit.load import symbols as symbol_names
 # symbols that serve it end with the first.
 _PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
 _NAMED = 10  # The most symbols that an error lists.
+
+
+_describing = contextvars.ContextVar("describing", default=False)
+
+
+@contextlib.contextmanager
+def loading_nothing() -> Iterator[None]:
+  """Has ops that are declared in it load nothing; they cannot run.
+
+  A build that compiles an op from its reference reads the declaration first.
+  """
+  token = _describing.set(True)
+  try:
+    yield
+  finally:
+    _describing.reset(token)
 
 
 class Library:
@@ -58,6 +77,8 @@ class Library:
     symbol_names.check(self._symbols, _PLATFORMS)
     self._waiting = {}  # Stateful targets, and their handlers.
     self._lock = threading.Lock()
+    if _describing.get():
+      return
     cpu.cpu_level()  # Kernels would not tell that the variable is wrong.
     try:
       if not self.path:  # It would be the program that runs.
@@ -86,6 +107,8 @@ class Library:
         that the installed jaxlib does not accept, or another library has the
         target. Nothing is registered then.
     """
+    if _describing.get():
+      return frozenset()
     stages = {p: self._stages(target, p) for p in _PLATFORMS}
     stages = {p: handlers for p, handlers in stages.items() if handlers}
     if required and not stages:

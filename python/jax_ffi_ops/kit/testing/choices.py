@@ -171,6 +171,8 @@ def sizes(case: Case, is_first: bool) -> Iterator[Case]:
       other = resized(case, changed, size)
       if any(math.prod(x.core) > _LARGEST for x in other.operands):
         continue
+      if not _is_compiled(other):
+        continue
       # What is called takes long to find, and does not depend on sizes: unless
       # the first one shows that it does.
       first = first or other
@@ -194,14 +196,22 @@ def wide(case: Case) -> Case:
   for size in (_WIDE, 8, 4):
     other = resized(case, every, size)
     if all(math.prod(x.core) <= _WIDE**2 for x in other.operands):
-      return other
+      return other if _is_compiled(other) else case
   return case
 
 
 def empty_cores(case: Case) -> Iterator[Case]:
   """Yields the case with each core dimension of size 0, if it has results."""
   if case.empty_cores:
-    yield from (resized(case, (dim,), 0) for dim in dims(case))
+    empty = (resized(case, (dim,), 0) for dim in dims(case))
+    yield from filter(_is_compiled, empty)
+
+
+def _is_compiled(case):
+  """Returns whether there are handlers for the cores of a case."""
+  return case.op.cores is None or case.op.cores.has(
+      [(x.core, jnp.dtype(x.dtype)) for x in case.operands]
+  )
 
 
 def dims(case: Case) -> Iterable[str]:

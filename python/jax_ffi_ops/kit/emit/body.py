@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Walks a jaxpr and writes the C++ of each equation.
+
+What an equation of constants computes, JAX computes here. All others are
+written by the rule of their primitive, found in `rules`.
+"""
+
+from collections.abc import Mapping, Sequence
+import collections
+import dataclasses
+import types
+from typing import Any
+
+import jax
+from jax.extend import core as jex_core
+import numpy as np
+
+from jax_ffi_ops.kit import _jax
+from jax_ffi_ops.kit.emit import calls
+from jax_ffi_ops.kit.emit import errors
+from jax_ffi_ops.kit.emit import rules
+from jax_ffi_ops.kit.emit import values
+from jax_ffi_ops.kit.emit.values import Constant
+from jax_ffi_ops.kit.emit.values import Memory
+from jax_ffi_ops.kit.emit.values import Value
+from jax_ffi_ops.kit.emit.writer import Writer
+
+# Larger results of constants are computed by the handler, not by the build.
+_MOST_FOLDED = 1 << 16
+
+
+@dataclasses.dataclass
+class _Frame:
+  """A jaxpr that is being walked.
+
+  Attributes:
+    known: the values of its variables so far.
+    uses: how often each will still be read.
+    pinned: buffers that must keep their contents.
+  """
+
+  known: dict[Any, Value]
+  uses: collections.Counter
+  pinned: frozenset[str]
+
+
+class Body:
+  """What the rules write with.
+
+  Attributes:
+    writer: takes the lines.
+    mask: the lanes that are at work, as a C++ expression; None if all are.
+  """
+
+  def __init__(self, writer: Writer):
+    self.writer = writer
+    self.mask: str | None = None
+    self._frames: list[_Frame] = []
+    self._where = "jax"
+
+  def run(
+      self,
+      closed: jex_core.ClosedJaxpr,
+      args: Sequence[Value],
+      destinations: Mapping[Any, Memory] = types.MappingProxyType({}),
+      pinned: frozenset[str] = frozenset(),
+  ) -> list[Value]:
+    """Writes a jaxpr and returns its results.
+
+    Args:
+      closed: the jaxpr.
+      args: its operands.
+      destinations: where some results have to be in the end. A rule may write
+        them there at once.
+      pinned: buffers that must not change.
+    """
+    jaxpr = closed.jaxpr
+    known = dict(zip(jaxpr.invars, args, strict=True))
+    known |= zip(jaxpr.constvars, map(Constant.of, closed.consts), strict=True)
+    uses = _uses(jaxpr)
+    self._frames.append(_Frame(known, uses, pinned))
+    for equation in jaxpr.eqns:
+      if not any(uses[x] for x in equation.outvars):
+        continue
+      operands = [self._read(known, x) for x in equation.invars]
+      for x in equation.invars:
+        if not isinstance(x, jex_core.Literal):
+          uses[x] -= 1
+      results = self._results(equation, operands, uses, destinations)
+      known |= zip(equation.outvars, results, strict=True)
+    self._frames.pop()
+    return [self._read(known, x) for x in jaxpr.outvars]
+
+  def _read(self, known, x):
+    if isinstance(x, jex_core.Literal):
+      return Constant.of(np.asarray(x.val, x.aval.dtype))
+    return known[x]
+
+  def _results(self, equation, operands, uses, destinations):
+    outer = self._where
+    self._where = where = _jax.source_line(equation) or outer
+    name = equation.primitive.name
+    inner = calls.callee(equation)
+    try:
+      if inner is not None:
+        to = {
+            own: destinations[x]
+            for own, x in zip(inner.jaxpr.outvars, equation.outvars)
+            if x in destinations and uses[x] == 1
+        }
+        return self.run(inner, operands, to)
+      if all(isinstance(x, Constant) for x in operands):
+        folded = _fold(equation, operands)
+        if folded is not None:
+          return folded
+      rule = rules.find(name)
+      keys = [x.aval for x in equation.invars if _is_key(x.aval)]
+      if keys and name not in rules.OF_KEYS:
+        raise errors.Unsupported("of keys of jax.random")
+      if name not in rules.LOOPS:
+        self.writer.comment(f"{name}, {where}")
+      once = [uses[x] == 1 for x in equation.outvars]
+      to = [
+          destinations.get(x) if alone else None
+          for x, alone in zip(equation.outvars, once)
+      ]
+      used = tuple(uses[x] > 0 for x in equation.outvars)
+      found = rule(
+          self, Equation(equation, tuple(to), all(once), used), *operands
+      )
+    except errors.Unsupported as error:
+      if error.where:
+        raise
+      raise errors.Unsupported(error.what, f"{where}, {name}") from error
+    finally:
+      self._where = outer
+    return found if isinstance(found, list) else [found]
+
+  def retrace(self, function: Any, *args: Value) -> list[Value]:
+    """Writes a function of jax.numpy in place of an equation."""
+    avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args]
+    return self.run(jax.make_jaxpr(function)(*avals), args)
+
+  def is_free(self, buffer: str) -> bool:
+    """Returns whether a buffer may change: nothing reads it later."""
+    if buffer[0] != "a":  # An operand or a table.
+      return False
+    for frame in self._frames:
+      if buffer in frame.pinned:
+        return False
+      for x, value in frame.known.items():
+        if frame.uses[x] > 0 and buffer in value.reads:
+          return False
+    return True
+
+  def settled(self, value: Value) -> Value:
+    """Returns a value that can be read at any later time."""
+    if isinstance(value, values.Lazy):
+      return self.writer.in_memory(value)
+    return value
+
+  def loaded(self, value: Value) -> Value:
+    """Returns a value as scalars if it is small, so that it is read once."""
+    if values.is_small(value.shape) and not isinstance(value, Constant):
+      names = self.writer.names_of(value)
+      return values.Scalars(value.shape, value.dtype, value.lanes, names)
+    return value
+
+
+@dataclasses.dataclass(frozen=True)
+class Equation:
+  """An equation for a rule.
+
+  Attributes:
+    equation: of the jaxpr.
+    destinations: where each result has to be, if it is known.
+    once: whether each result is read only once.
+    used: whether each result is read at all.
+  """
+
+  equation: Any
+  destinations: tuple[Memory | None, ...]
+  once: bool
+  used: tuple[bool, ...]
+
+  @property
+  def params(self) -> Mapping[str, Any]:
+    return self.equation.params
+
+  @property
+  def name(self) -> str:
+    return self.equation.primitive.name
+
+  @property
+  def outvars(self) -> Sequence[Any]:
+    return self.equation.outvars
+
+  @property
+  def invars(self) -> Sequence[Any]:
+    return self.equation.invars
+
+  @property
+  def shape(self) -> tuple[Any, ...]:
+    return physical(self.outvars[0].aval)[0]
+
+  @property
+  def words(self) -> int:
+    """How many dimensions the first operand has behind those of its aval."""
+    aval = self.invars[0].aval
+    return len(physical(aval)[0]) - len(aval.shape)
+
+  @property
+  def dtype(self) -> np.dtype:
+    return physical(self.outvars[0].aval)[1]
+
+
+def _is_key(aval):
+  return jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key)
+
+
+def physical(aval: Any) -> tuple[tuple[Any, ...], np.dtype]:
+  """Returns the shape and dtype of an array, or of the words of keys."""
+  if not _is_key(aval):
+    return aval.shape, aval.dtype
+  key = jax.ShapeDtypeStruct((), aval.dtype)
+  words = jax.eval_shape(jax.random.key_data, key)
+  return (*aval.shape, *words.shape), words.dtype
+
+
+def _uses(jaxpr):
+  """Returns how often each variable is read by equations that are needed."""
+  uses = collections.Counter()
+
+  def count(variables):
+    uses.update(x for x in variables if not isinstance(x, jex_core.Literal))
+
+  count(jaxpr.outvars)
+  for equation in reversed(jaxpr.eqns):
+    if any(uses[x] for x in equation.outvars):
+      count(equation.invars)
+  return uses
+
+
+def _fold(equation, operands):
+  """Returns what JAX computes of constants, or None if it should not."""
+  name = equation.primitive.name
+  sizes = [x.aval.size for x in equation.outvars]
+  if name in rules.LOOPS or name in rules.NEVER_FOLDED:
+    return None
+  if not all(isinstance(n, int) and n <= _MOST_FOLDED for n in sizes):
+    return None
+  with jax.ensure_compile_time_eval():
+    found = equation.primitive.bind(
+        *(jax.numpy.asarray(x.array) for x in operands), **equation.params
+    )
+  if not equation.primitive.multiple_results:
+    found = [found]
+  return [Constant.of(x) for x in found]

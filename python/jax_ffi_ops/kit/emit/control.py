@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops and branches: scan, while, cond; and calls of other jaxprs.
+
+What differs between lanes is found first (uniform.py). A loop that all lanes
+leave at once is a plain loop. One that lanes leave at different steps goes on
+until the last has left, and keeps the results of those that have. A branch
+that differs between lanes computes all cases that some lane takes, and selects.
+"""
+
+import contextlib
+
+import numpy as np
+
+from jax_ffi_ops.kit.emit import cpp
+from jax_ffi_ops.kit.emit import uniform
+from jax_ffi_ops.kit.emit import values
+from jax_ffi_ops.kit.emit.body import physical
+from jax_ffi_ops.kit.emit.rules import rule
+from jax_ffi_ops.kit.emit.values import Memory
+from jax_ffi_ops.kit.emit.values import Scalars
+
+
+def _variable(body, start: values.Value, lanes: bool) -> values.Value:
+  """Returns what holds a carry: C++ variables or memory that may change."""
+  writer = body.writer
+  if not values.is_small(start.shape):
+    memory = writer.buffer(start.shape, start.dtype, lanes)
+    writer.store(memory, start)
+    return memory
+  ctype = writer.type_of(start.dtype, lanes)
+  names = []
+  for text in writer.names_of(start).ravel():
+    if lanes and not start.lanes:
+      text = writer.splat(text, start.dtype)
+    names.append(writer.name("c"))
+    writer.line(f"{ctype} {names[-1]} = {text};")
+  names = values.objects(names, start.shape)
+  return Scalars.of(names, start.dtype, lanes)
+
+
+def _assign(body, variables, results, mask=None) -> None:
+  """Gives all variables their next values; with a mask, in some lanes."""
+  writer, waiting = body.writer, []
+  # All are computed before the first variable changes.
+  for to, value in zip(variables, results, strict=True):
+    if isinstance(to, Memory):
+      own = isinstance(value, Memory) and value.buffer == to.buffer
+      if own and value.place([]) == "0" and value.is_contiguous:
+        waiting.append(None)  # Changed in place.
+        continue
+      shared = value.reads & {x.buffer for x in variables if x.reads}
+      if shared or not isinstance(value, Memory):
+        copy = writer.buffer(value.shape, value.dtype, value.lanes)
+        writer.store(copy, value)
+        value = copy
+      waiting.append(value)
+      continue
+    texts = []
+    names = writer.names_of(value).ravel()
+    for name, text in zip(to.names.ravel(), names):
+      if to.lanes and not value.lanes:
+        text = writer.splat(text, to.dtype)
+      if mask and to.lanes and text != name:
+        text = f"Select({mask}, {text}, {name})"
+      # A name of a variable may be that of one that changes first.
+      moved = text == name or text[0] == "v" and text.isalnum()
+      if not moved:
+        text = writer.let(text, to.dtype, to.lanes)
+      texts.append(text)
+    waiting.append(texts)
+  for to, value in zip(variables, waiting):
+    if isinstance(to, Memory):
+      if value is not None:
+        writer.store(to, value, mask if to.lanes else None)
+      continue
+    for name, text in zip(to.names.ravel(), value):
+      if name != text:
+        writer.line(f"{name} = {text};")
+
+
+@contextlib.contextmanager
+def _masked(body, mask):
+  before = body.mask
+  if mask:
+    body.mask = mask
+  yield
+  body.mask = before
+
+
+def _reads(args):
+  return frozenset().union(*(x.reads for x in args))
+
+
+@rule("scan")
+def _scan(body, equation, *args):
+  writer, params = body.writer, equation.params
+  consts, carries = params["num_consts"], params["num_carry"]
+  length, closed = params["length"], params["jaxpr"]
+  lanes, varying = uniform.scan(params, [x.lanes for x in args])
+  args = [body.settled(x) for x in args]
+  fixed = args[:consts]
+  carry = [
+      _variable(body, x, own)
+      for x, own in zip(args[consts : consts + carries], lanes)
+  ]
+  xs = [writer.in_memory(x) for x in args[consts + carries :]]
+  ys = []
+  for variable, is_read, own, to in zip(
+      equation.outvars[carries:],
+      equation.used[carries:],
+      varying[carries:],
+      equation.destinations[carries:],
+  ):
+    if to is None and is_read:
+      to = writer.buffer(*physical(variable.aval), own)
+    ys.append(to if is_read else None)
+  with writer.loop(length, "t") as step:
+    t = f"({cpp.dim(length)} - 1 - {step})" if params["reverse"] else step
+    rows = [body.loaded(x.row(t)) for x in xs]
+    found = body.run(
+        closed, [*fixed, *carry, *rows], pinned=_reads([*fixed, *xs])
+    )
+    for to, value in zip(ys, found[carries:]):
+      if to is not None:
+        writer.store(to.row(t), value)
+    _assign(body, carry, found[:carries])
+  dropped = values.Constant.of(np.zeros(()))
+  return [*carry, *(dropped if y is None else y for y in ys)]
+
+
+@rule("while")
+def _while(body, equation, *args):
+  writer, params = body.writer, equation.params
+  first, second = params["cond_nconsts"], params["body_nconsts"]
+  ragged, lanes = uniform.while_loop(params, [x.lanes for x in args])
+  args = [body.settled(x) for x in args]
+  of_cond, of_body = args[:first], args[first : first + second]
+  carry = [
+      _variable(body, x, own)
+      for x, own in zip(args[first + second :], lanes)
+  ]
+  pinned = _reads([*of_cond, *of_body])
+  with writer.block("while (true)"):
+    kept = pinned | _reads(carry)
+    (goes_on,) = body.run(
+        params["cond_jaxpr"], [*of_cond, *carry], pinned=kept
+    )
+    text = writer.names_of(goes_on).item()
+    if ragged and body.mask:
+      text = writer.let(f"{text} & {body.mask}", bool, True)
+    writer.line(f"if (!{f'Any({text})' if ragged else text}) break;")
+    mask = text if ragged else None
+    with _masked(body, mask):
+      found = body.run(params["body_jaxpr"], [*of_body, *carry], pinned=pinned)
+    _assign(body, carry, found, mask)
+  return carry
+
+
+@rule("cond")
+def _cond(body, equation, which, *args):
+  writer, branches = body.writer, equation.params["branches"]
+  if isinstance(which, values.Constant):
+    k = int(np.clip(int(which.array), 0, len(branches) - 1))
+    return body.run(branches[k], args)
+  args = [body.settled(x) for x in args]
+  flags = [x.lanes for x in args]
+  varying = [uniform.varying(b.jaxpr, flags) for b in branches]
+  lanes = [which.lanes or any(x) for x in zip(*varying)]
+  outs = []
+  for variable, own in zip(equation.outvars, lanes):
+    shape, dtype = physical(variable.aval)
+    if values.is_small(shape):
+      zero = Scalars.of(np.full(shape, cpp.literal(0, dtype), object), dtype, 0)
+      outs.append(_variable(body, zero, own))
+    else:
+      outs.append(writer.buffer(shape, dtype, own))
+  name = writer.names_of(which).item()
+  last = len(branches) - 1
+  for k, branch in enumerate(branches):
+    sign = "<=" if k == 0 else ">=" if k == last else "=="
+    test = f"{name} {sign} {k}"
+    if which.dtype == bool:
+      test = name if k else f"Not({name})"
+    mask = None
+    if which.lanes:
+      active = f" & {body.mask}" if body.mask else ""
+      convert = test if which.dtype == bool else f"As<mask_v>({test})"
+      mask = writer.let(f"{convert}{active}", bool, True)
+      test = f"Any({mask})"
+    with writer.block(f"if ({test})"), _masked(body, mask):
+      found = body.run(branch, args, pinned=_reads(args))
+      _assign(body, outs, found, mask)
+  return outs
+
+
+@rule("custom_linear_solve")
+def _custom_linear_solve(body, equation, *args):
+  lengths, jaxprs = equation.params["const_lengths"], equation.params["jaxprs"]
+  begin = lengths.matvec + lengths.vecmat
+  consts = args[begin : begin + lengths.solve]
+  operands = args[begin + lengths.solve + lengths.transpose_solve :]
+  return body.run(jaxprs.solve, [*consts, *operands])
+
+
+@rule("platform_index")
+def _platform(body, equation):
+  del body
+  platforms = equation.params["platforms"]
+  found = [k for k, names in enumerate(platforms) if not names or "cpu" in names]
+  return values.Constant.of(np.int32(found[0]))
+
+

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C++ types, literals and index expressions."""
+
+from collections.abc import Sequence
+import math
+from typing import Any
+
+import jax
+import numpy as np
+
+from jax_ffi_ops.kit.emit import errors
+
+# 16-bit floating-point numbers are computed in float, and rounded when a result
+# is stored.
+_TYPES = {
+    "bool": "bool",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int32_t",
+    "int64": "int64_t",
+    "uint8": "uint8_t",
+    "uint16": "uint16_t",
+    "uint32": "uint32_t",
+    "uint64": "uint64_t",
+    "float16": "float",
+    "bfloat16": "float",
+    "float32": "float",
+    "float64": "double",
+}
+# What buffers of XLA have, where it is another type.
+_STORED = {"float16": "Float16", "bfloat16": "BFloat16"}
+
+
+def scalar(dtype: Any) -> str:
+  """Returns the C++ type in which an element is computed."""
+  name = np.dtype(dtype).name
+  if name not in _TYPES:
+    raise errors.Unsupported(f"dtype {name}")
+  return _TYPES[name]
+
+
+def vector(dtype: Any) -> str:
+  """Returns the C++ type of one element per lane."""
+  name = scalar(dtype)
+  return "mask_v" if name == "bool" else name.removesuffix("_t") + "_v"
+
+
+def type_of(dtype: Any, lanes: bool) -> str:
+  return vector(dtype) if lanes else scalar(dtype)
+
+
+def stored(dtype: Any) -> str:
+  return _STORED.get(np.dtype(dtype).name) or scalar(dtype)
+
+
+def is_float(dtype: Any) -> bool:
+  return jax.numpy.issubdtype(dtype, np.floating)
+
+
+def literal(value: Any, dtype: Any) -> str:
+  """Returns an element as a C++ expression of its scalar type."""
+  ctype = scalar(dtype)
+  if ctype == "bool":
+    return "true" if value else "false"
+  if not is_float(dtype):
+    number = int(value)
+    if number == np.iinfo(dtype).min and number:
+      return f"std::numeric_limits<{ctype}>::min()"
+    suffix = "u" if np.dtype(dtype).kind == "u" else ""
+    return f"{ctype}{{{number}{suffix}}}"
+  number = float(value)
+  if math.isnan(number):
+    return f"std::numeric_limits<{ctype}>::quiet_NaN()"
+  if math.isinf(number):
+    sign = "-" if number < 0 else ""
+    return f"({sign}std::numeric_limits<{ctype}>::infinity())"
+  text = str(np.float32(number)) if ctype == "float" else repr(number)
+  suffix = "f" if ctype == "float" else ""
+  return f"({text}{suffix})" if text[0] == "-" else text + suffix
+
+
+def size(shape: Sequence[Any]) -> Any:
+  """Returns the number of elements: an int, or a jax.export dimension."""
+  return math.prod(shape)
+
+
+def dim(number: Any) -> str:
+  """Returns a size as a C++ expression: open dimensions are variables."""
+  text = str(number)
+  if isinstance(number, int):
+    return text
+  if "(" in text or "^" in text:
+    raise errors.Unsupported(f"the size {text} of an open dimension")
+  return f"({text})" if "+" in text or "-" in text else text
+
+
+def product(a: Any, b: Any) -> str:
+  """Returns a * b: a size and an expression, or two of either."""
+  parts = [x if isinstance(x, str) else dim(x) for x in (a, b)]
+  if "0" in parts:
+    return "0"
+  parts = [f"({x})" if " " in x and x[0] != "(" else x for x in parts]
+  parts = [x for x in parts if x != "1"]
+  if all(x.isdigit() for x in parts):
+    return str(math.prod(map(int, parts)))
+  return " * ".join(parts) or "1"
+
+
+def add(*terms: str) -> str:
+  """Returns the sum of expressions, its numbers added up."""
+  number = sum(int(x) for x in terms if x.isdigit())
+  terms = [x for x in terms if not x.isdigit()]
+  if number or not terms:
+    terms.append(str(number))
+  return " + ".join(terms)
+
+
+def strides(shape: Sequence[Any]) -> tuple[Any, ...]:
+  """Returns those of an array without gaps."""
+  return tuple(size(shape[d + 1 :]) for d in range(len(shape)))

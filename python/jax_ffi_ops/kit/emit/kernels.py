@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels of an op: one per core, dtypes and pass, each with its C++."""
+
+from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+import itertools
+from typing import Any
+
+import jax
+from jax import export
+from jax.extend import core as jex_core
+import numpy as np
+
+from jax_ffi_ops.kit.declare import sizes as core_sizes
+from jax_ffi_ops.kit.declare.declaration import Declaration
+from jax_ffi_ops.kit.emit import cpp
+from jax_ffi_ops.kit.emit import errors
+from jax_ffi_ops.kit.emit import families  # pylint: disable=unused-import
+from jax_ffi_ops.kit.emit.body import Body
+from jax_ffi_ops.kit.emit.values import Memory
+from jax_ffi_ops.kit.emit.writer import Writer
+
+Core = Mapping[str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Array:
+  """An operand or a result of a handler."""
+
+  name: str
+  dims: tuple[str, ...]
+  dtype: np.dtype
+  shared: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+  """One compiled core.
+
+  Attributes:
+    name: of the C++ struct.
+    core: the sizes that it is for; other dimensions are open.
+    operands: what it reads.
+    results: what it writes.
+    writer: has its text.
+    backward: whether it is of the backward handler.
+  """
+
+  name: str
+  core: Core
+  operands: tuple[Array, ...]
+  results: tuple[Array, ...]
+  writer: Writer
+  backward: bool
+
+
+def kernels_of(
+    op: Declaration, cores: Sequence[Core], shared: Sequence[str], backward: bool
+) -> list[Kernel]:
+  """Returns the kernels of an op's forward or backward handler.
+
+  Args:
+    op: the declaration.
+    cores: sizes of core dimensions, by name. Those that are not there are open.
+    shared: operands that all rows of a call usually have in common.
+    backward: which handler.
+  """
+  _check(op, cores, shared)
+  found = []
+  for core, dtypes in itertools.product(cores, _dtypes(op)):
+    name = f"{'Backward' if backward else 'Forward'}{len(found)}"
+    with jax.enable_x64(any(d.itemsize == 8 for d in dtypes.values())):
+      try:
+        found.append(_kernel(op, name, core, dtypes, shared, backward))
+      except errors.Unsupported as error:
+        where = [op.name, "backward" if backward else "forward", str(core)]
+        where += [error.where] if error.where else []
+        raise errors.Unsupported(error.what, ", ".join(where)) from error
+  return found
+
+
+def _check(op, cores, shared):
+  names = core_sizes.names([*op.signature.operands, *op.signature.results])
+  for core in cores:
+    unknown = sorted(set(core).difference(names))
+    if unknown:
+      raise ValueError(
+          f"{op.name}: the core {dict(core)} has {unknown}, but the signature is"
+          f" {op.signature}."
+      )
+  unknown = sorted(set(shared).difference(op.operands))
+  if unknown:
+    raise ValueError(f"{op.name}: no operand is named {unknown}.")
+  for what, value in {
+      "optional operands": op.signature.optional,
+      "trailing loops": op.signature.starred,
+      "attributes": op.attributes,
+      "parameters": op.parameters,
+      "residuals": op.residuals,
+  }.items():
+    if value:
+      raise errors.Unsupported(f"an op with {what}", op.name)
+  if op.reference is None:
+    raise errors.Unsupported("an op without a reference", op.name)
+
+
+def _dtypes(op: Declaration) -> Iterator[dict[str, np.dtype]]:
+  """Yields the choices of dtypes for the operands."""
+  if None in op.dtypes:
+    raise errors.Unsupported("an op without `dtypes`", op.name)
+  allowed = dict(zip(op.operands, op.dtypes))
+  free = [name for name in op.operands if op.same_dtype.get(name, name) == name]
+  choices = [sorted(allowed[name], key=str) for name in free]
+  for choice in itertools.product(*choices):
+    chosen = dict(zip(free, choice))
+    yield {n: chosen[op.same_dtype.get(n, n)] for n in op.operands}
+
+
+def _kernel(op, name, core, dtypes, shared, backward):
+  sizes = _Sizes(core)
+  signature = op.signature
+  operands = [
+      Array(n, dims, dtypes[n], n in shared)
+      for n, dims in zip(op.operands, signature.operands)
+  ]
+  avals = [sizes.aval(x) for x in operands]
+
+  def forward(*arrays):
+    return op.reference(dict(zip(op.operands, arrays)), {})
+
+  outputs = [
+      Array(n, dims, x.dtype)
+      for n, dims, x in zip(
+          op.result_names, signature.results, jax.eval_shape(forward, *avals)
+      )
+  ]
+  if not backward:
+    return _written(name, core, sizes, forward, operands, outputs, False)
+  moving = [i for i, x in enumerate(operands) if cpp.is_float(x.dtype)]
+  kept = [i for i, x in enumerate(outputs) if cpp.is_float(x.dtype)]
+  if not moving or not kept:
+    raise errors.Unsupported("there is no derivative: say backward = False")
+
+  def pull_back(*arrays):
+    primals, cotangents = list(arrays[: len(operands)]), arrays[len(operands) :]
+
+    def visible(*chosen):
+      for i, x in zip(moving, chosen):
+        primals[i] = x
+      found = forward(*primals)
+      return [found[i] for i in kept]
+
+    own = [primals[i] for i in moving]
+    return jax.vjp(visible, *own)[1](list(cotangents))
+
+  cotangents = [
+      dataclasses.replace(outputs[i], name="d" + outputs[i].name) for i in kept
+  ]
+  gradients = [
+      dataclasses.replace(operands[i], name="d" + operands[i].name, shared=False)
+      for i in moving
+  ]
+  arrays = [*operands, *cotangents]
+  return _written(name, core, sizes, pull_back, arrays, gradients, True)
+
+
+class _Sizes:
+  """The sizes of core dimensions: numbers, or jax.export's for open ones."""
+
+  def __init__(self, core: Core):
+    self._core = core
+    self._scope = export.SymbolicScope()
+    self._open: dict[str, Any] = {}
+
+  def size(self, dim: str) -> Any:
+    if dim.isdigit():
+      return int(dim)
+    if not dim.isidentifier():
+      raise errors.Unsupported(f"a core dimension {dim!r}")
+    if dim in self._core:
+      return self._core[dim]
+    if dim not in self._open:
+      (self._open[dim],) = export.symbolic_shape(dim, scope=self._scope)
+    return self._open[dim]
+
+  def aval(self, array: Array) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(tuple(map(self.size, array.dims)), array.dtype)
+
+
+def _written(name, core, sizes, function, operands, results, backward):
+  """Returns the kernel of a function of arrays."""
+  avals = [sizes.aval(x) for x in operands]
+  closed = jax.make_jaxpr(function)(*avals)
+  writer = Writer(name)
+  body = Body(writer)
+  inputs = []
+  for i, (x, aval) in enumerate(zip(operands, avals)):
+    writer.type_of(x.dtype, True)
+    memory = Memory.of(f"in{i}", aval.shape, x.dtype, not x.shared)
+    # A small operand is read once, not in each step of a loop.
+    inputs.append(body.loaded(memory))
+  to = [
+      Memory.of(f"out{i}", sizes.aval(x).shape, x.dtype, True)
+      for i, x in enumerate(results)
+  ]
+  for x in results:
+    writer.type_of(x.dtype, True)
+  outvars = closed.jaxpr.outvars
+  own = {
+      x: memory
+      for x, memory in zip(outvars, to)
+      if not isinstance(x, jex_core.Literal) and outvars.count(x) == 1
+  }
+  found = body.run(closed, inputs, own)
+  for memory, value, x in zip(to, found, results):
+    if value.dtype != x.dtype:
+      raise errors.Unsupported(f"a result of dtype {value.dtype}")
+    if getattr(value, "buffer", None) != memory.buffer:
+      writer.comment(f"{x.name}")
+      writer.store(memory, value)
+  return Kernel(
+      name, core, tuple(operands), tuple(results), writer, backward
+  )

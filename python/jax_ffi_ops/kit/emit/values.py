@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values of a jaxpr while its C++ is written.
+
+  Constant   a NumPy array
+  Scalars    an expression for each element: moving them costs nothing
+  Memory     a buffer with an offset and strides
+  Lazy       an expression of an element's index, written where it is used
+
+Each is the same in all lanes (uniform, a plain scalar of C++), or has an
+element per lane (a vector).
+"""
+
+from collections.abc import Callable, Sequence
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from jax_ffi_ops.kit.emit import cpp
+
+# Larger arrays are in memory, and loops go over them.
+SMALL = 64
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Value:
+  """An array.
+
+  Attributes:
+    shape: of one lane.
+    dtype: of the elements.
+    lanes: whether each lane has its own.
+  """
+
+  shape: tuple[Any, ...]
+  dtype: np.dtype
+  lanes: bool
+
+  @property
+  def size(self) -> Any:
+    return cpp.size(self.shape)
+
+  @property
+  def type(self) -> str:
+    return cpp.type_of(self.dtype, self.lanes)
+
+  @property
+  def reads(self) -> frozenset[str]:
+    """The buffers whose contents it is made of."""
+    return frozenset()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Constant(Value):
+  array: np.ndarray
+
+  @classmethod
+  def of(cls, array: Any) -> "Constant":
+    array = np.asarray(array)
+    return cls(array.shape, array.dtype, False, array)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scalars(Value):
+  names: np.ndarray  # of expressions, with the value's shape
+
+  @classmethod
+  def of(cls, names: np.ndarray, dtype: Any, lanes: bool) -> "Scalars":
+    return cls(names.shape, np.dtype(dtype), lanes, names)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Memory(Value):
+  """Elements of a buffer: that at i is in [offset + sum of strides * i]."""
+
+  buffer: str
+  offset: str
+  strides: tuple[Any, ...]
+
+  @classmethod
+  def of(cls, buffer: str, shape: Any, dtype: Any, lanes: bool) -> "Memory":
+    shape = tuple(shape)
+    return cls(
+        shape, np.dtype(dtype), lanes, buffer, "0", cpp.strides(shape)
+    )
+
+  @property
+  def reads(self) -> frozenset[str]:
+    return frozenset([self.buffer])
+
+  @property
+  def is_contiguous(self) -> bool:
+    return all(
+        n == 1 or stride == own
+        for n, stride, own in zip(
+            self.shape, self.strides, cpp.strides(self.shape)
+        )
+    )
+
+  def place(self, index: Sequence[str]) -> str:
+    terms = [cpp.product(s, i) for s, i in zip(self.strides, index)]
+    return cpp.add(self.offset, *terms)
+
+  def at(self, index: Sequence[str]) -> str:
+    return f"{self.buffer}[{self.place(index)}]"
+
+  def view(self, shape, strides, offset="0") -> "Memory":
+    return dataclasses.replace(
+        self,
+        shape=tuple(shape),
+        strides=tuple(strides),
+        offset=cpp.add(self.offset, offset),
+    )
+
+  def row(self, index: str) -> "Memory":
+    """Returns the part at an index of the first dimension."""
+    offset = cpp.product(self.strides[0], index)
+    return self.view(self.shape[1:], self.strides[1:], offset)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Lazy(Value):
+  element: Callable[[Sequence[str]], str]
+  sources: frozenset[str]
+
+  @property
+  def reads(self) -> frozenset[str]:
+    return self.sources
+
+  def at(self, index: Sequence[str]) -> str:
+    return self.element(index)
+
+
+def is_small(shape: Sequence[Any], most: int = SMALL) -> bool:
+  """Returns whether an array of this shape is kept as Scalars."""
+  size = cpp.size(shape)
+  return isinstance(size, int) and size <= most
+
+
+def objects(items: Sequence[Any], shape: Sequence[int]) -> np.ndarray:
+  """Returns an array of Python objects."""
+  array = np.empty(len(items), object)
+  array[:] = items
+  return array.reshape(shape)

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines of a kernel, its names and its buffers."""
+
+from collections.abc import Iterator, Sequence
+import collections
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from jax_ffi_ops.kit.emit import cpp
+from jax_ffi_ops.kit.emit import errors
+from jax_ffi_ops.kit.emit import values
+from jax_ffi_ops.kit.emit.values import Memory
+
+# Smaller arrays are on the stack, larger ones in scratch memory: threads of
+# XLA may have small stacks.
+_STACK_ELEMENTS = 128
+# g++ takes some seconds for each thousand lines, at each level of the CPU.
+_MOST_LINES = 20_000
+
+
+class Writer:
+  """Collects the text of one kernel.
+
+  Attributes:
+    lines: of its body.
+    constants: definitions of tables, which come before it.
+    scratch: the types and sizes of buffers, and their names.
+    dtypes: of the vectors that it has.
+  """
+
+  def __init__(self, prefix: str):
+    self.lines: list[str] = []
+    self.constants: list[str] = []
+    self.scratch: list[tuple[str, str, str]] = []
+    self.dtypes: set[str] = set()
+    self._prefix = prefix
+    self._tables: dict[str, str] = {}
+    self._count = 0
+    self._depth = 1
+    self._trips: tuple[str, ...] = ()
+    self._lines_by_trips: collections.Counter = collections.Counter()
+    self._comment = ""
+    self._written = ""
+
+  def name(self, letter: str) -> str:
+    self._count += 1
+    return f"{letter}{self._count}"
+
+  def comment(self, text: str) -> None:
+    """Says where the next lines come from."""
+    self._comment = text
+
+  def line(self, text: str) -> None:
+    if self._comment != self._written:
+      self._written = self._comment
+      self.line(f"// {self._comment}")
+    self.lines.append("  " * self._depth + text)
+    self._lines_by_trips[self._trips] += 1
+    if len(self.lines) > _MOST_LINES:
+      raise errors.Unsupported(f"a body of more than {_MOST_LINES} lines")
+
+  @contextlib.contextmanager
+  def block(self, head: str) -> Iterator[None]:
+    self.line(head + " {")
+    self._depth += 1
+    yield
+    self._depth -= 1
+    self._comment = self._written = ""
+    self.line("}")
+
+  @contextlib.contextmanager
+  def loop(self, size: Any, letter: str = "i") -> Iterator[str]:
+    i, trips = self.name(letter), self._trips
+    with self.block(f"for (int64_t {i} = 0; {i} < {cpp.dim(size)}; ++{i})"):
+      self._trips = (*trips, cpp.dim(size))
+      yield i
+    self._trips = trips
+
+  @contextlib.contextmanager
+  def loops(self, shape: Sequence[Any]) -> Iterator[list[str]]:
+    """Goes over the indices of an array."""
+    with contextlib.ExitStack() as stack:
+      yield [stack.enter_context(self.loop(n)) for n in shape]
+
+  def work(self) -> str:
+    """Returns how many lines run, as an expression; a `while` runs once."""
+    terms = [
+        " * ".join([f"int64_t{{{lines}}}", *trips])
+        for trips, lines in self._lines_by_trips.items()
+    ]
+    return " + ".join(terms) or "0"
+
+  def type_of(self, dtype: Any, lanes: bool) -> str:
+    if lanes:
+      self.dtypes.add(np.dtype(dtype).name)
+    return cpp.type_of(dtype, lanes)
+
+  def let(self, expression: str, dtype: Any, lanes: bool) -> str:
+    name = self.name("v")
+    self.line(f"const {self.type_of(dtype, lanes)} {name} = {expression};")
+    return name
+
+  def splat(self, expression: str, dtype: Any) -> str:
+    """Returns a uniform expression in all lanes."""
+    return f"Splat<{self.type_of(dtype, True)}>({expression})"
+
+  def buffer(self, shape: Sequence[Any], dtype: Any, lanes: bool) -> Memory:
+    """Returns new memory, which holds anything."""
+    name = self.name("a")
+    ctype = self.type_of(dtype, lanes)
+    size = cpp.size(shape)
+    if isinstance(size, int) and size <= _STACK_ELEMENTS:
+      self.line(f"{ctype} {name}[{max(size, 1)}];")
+    else:
+      self.scratch.append((ctype, cpp.dim(size), name))
+    return Memory.of(name, shape, dtype, lanes)
+
+  def table(self, array: np.ndarray) -> Memory:
+    """Returns a constant array."""
+    array = np.asarray(array)
+    elements = ", ".join(cpp.literal(x, array.dtype) for x in array.ravel())
+    ctype = cpp.scalar(array.dtype)
+    key = f"{ctype} {elements}"
+    if key not in self._tables:
+      name = f"k{self._prefix}{len(self._tables)}"
+      self._tables[key] = name
+      self.constants.append(
+          f"constexpr {ctype} {name}[{max(array.size, 1)}] = {{{elements}}};"
+      )
+    return Memory.of(self._tables[key], array.shape, array.dtype, False)
+
+  def names_of(self, value: values.Value) -> np.ndarray:
+    """Returns the elements of a value as expressions, each written once."""
+    if isinstance(value, values.Scalars):
+      return value.names
+    if isinstance(value, values.Constant):
+      items = [cpp.literal(x, value.dtype) for x in value.array.ravel()]
+    else:
+      items = [
+          self.let(value.at([str(i) for i in index]), value.dtype, value.lanes)
+          for index in np.ndindex(*value.shape)
+      ]
+    return values.objects(items, value.shape)
+
+  def in_memory(self, value: values.Value) -> Memory:
+    """Returns a value as memory, and copies it there if it is not."""
+    if isinstance(value, Memory):
+      return value
+    if isinstance(value, values.Constant):
+      return self.table(value.array)
+    memory = self.buffer(value.shape, value.dtype, value.lanes)
+    self.store(memory, value)
+    return memory
+
+  def readable(self, value: values.Value) -> Memory | values.Lazy:
+    """Returns a value whose elements can be read by index."""
+    return value if isinstance(value, values.Lazy) else self.in_memory(value)
+
+  def element(self, value: values.Value, index: Sequence[str], lanes: bool):
+    """Returns an element of a value that is readable, per lane if asked."""
+    text = value.at(index)
+    return self.splat(text, value.dtype) if lanes > value.lanes else text
+
+  def store(self, to: Memory, value: values.Value, mask: str | None = None):
+    """Writes a value to memory; with a mask, in those lanes alone."""
+    def put(index, text, lanes):
+      place = to.at(index)
+      if to.lanes and not lanes:
+        text = self.splat(text, to.dtype)
+      if mask:
+        text = f"Select({mask}, {text}, {place})"
+      self.line(f"{place} = {text};")
+
+    if isinstance(value, values.Scalars) or (
+        isinstance(value, values.Constant) and values.is_small(value.shape)
+    ):
+      names = self.names_of(value)
+      for index in np.ndindex(*value.shape):
+        put([str(i) for i in index], names[index], value.lanes)
+      return
+    value = self.readable(value)
+    with self.loops(value.shape) as index:
+      put(index, value.at(index), value.lanes)

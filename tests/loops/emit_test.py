@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the build writes of a reference, and what it refuses."""
+
+import itertools
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit.emit import errors
+from jax_ffi_ops.kit.emit import handler
+from jax_ffi_ops.kit.emit import kernels
+from jax_ffi_ops.kit.load.library import loading_nothing
+
+_numbers = itertools.count()
+
+
+def _declared(reference, signature="(n)->(n)", **others):
+  others = {"dtypes": ("float32",)} | others
+  with loading_nothing():
+    op = kit.op(
+        f"emit_test_{next(_numbers)}",
+        library=kit.Library("nowhere.so"),
+        signature=signature,
+        reference=reference,
+        **others,
+    )
+  return op.declaration
+
+
+def _text(reference, core, backward=False, shared=(), **declared):
+  op = _declared(reference, **declared)
+  found = kernels.kernels_of(op, [core], shared, backward)
+  return handler.text(op, {"test_op": found})
+
+
+def _lengthy(x):
+  for _ in range(400):
+    x = x * x
+  return x
+
+
+def _sum_of_steps(x):
+  def step(total, y):
+    return total * 0.5 + y, total
+
+  return jax.lax.scan(step, jnp.zeros((), x.dtype), x)[1]
+
+
+class RefusedTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      (lambda x: jnp.fft.irfft(jnp.fft.rfft(x), x.size), "fft: there is no rule"),
+      (lambda x: jax.lax.lgamma(x), "lgamma: there is no rule"),
+      (lambda x: jnp.sort(jnp.tile(x, 80))[: x.size], "sort: of 320 elements"),
+  )
+  def test_primitives(self, reference, message):
+    with self.assertRaisesRegex(errors.Unsupported, message) as caught:
+      _text(reference, {"n": 4})
+    self.assertRegex(str(caught.exception), r"forward, \{'n': 4\}, \S+\.py:\d+")
+
+  def test_long_bodies(self):
+    with self.assertRaisesRegex(errors.Unsupported, "more than 20000 lines"):
+      _text(_lengthy, {"n": 64})
+
+  def test_names_the_line_in_a_loop(self):
+    def reference(x):
+      return jax.lax.scan(lambda c, y: (jax.lax.digamma(c + y), c), x[0], x)[1]
+
+    with self.assertRaisesRegex(
+        errors.Unsupported, r"emit_test.py:\d+ \(<lambda>\), digamma"
+    ):
+      _text(reference, {"n": 4})
+
+  @parameterized.parameters(
+      ({"attributes": {"n_steps": np.int64}}, "attributes"),
+      (
+          {"signature": "(n),(n)?->(n)", "operands": ("x", "y")},
+          "optional operands",
+      ),
+      ({"dtypes": None}, "without `dtypes`"),
+  )
+  def test_declarations(self, declared, message):
+    reference = lambda x, *_, **__: x * 2
+    with self.assertRaisesRegex(errors.Unsupported, message):
+      _text(reference, {"n": 4}, **declared)
+
+  def test_cores_of_other_names(self):
+    with self.assertRaisesRegex(ValueError, r"has \['m'\]"):
+      _text(jnp.sin, {"m": 4})
+    with self.assertRaisesRegex(ValueError, r"no operand is named \['y'\]"):
+      _text(lambda x: x * 2, {"n": 4}, shared=["y"])
+
+  def test_no_derivative(self):
+    with self.assertRaisesRegex(errors.Unsupported, "backward = False"):
+      _text(lambda x: x + 1, {"n": 4}, backward=True, dtypes=("int32",))
+
+
+class TextTest(parameterized.TestCase):
+
+  @parameterized.parameters(False, True)
+  def test_is_the_same_each_time(self, backward):
+    first, second = (
+        _text(_sum_of_steps, {}, backward).partition("\n")[2] for _ in range(2)
+    )
+    self.assertEqual(first, second)
+
+  def test_open_dimensions_are_variables(self):
+    text = _text(_sum_of_steps, {})
+    self.assertIn("const int64_t n = block.sizes[0];", text)
+    self.assertRegex(text, r"for \(int64_t t\d+ = 0; t\d+ < n; \+\+t\d+\)")
+
+  def test_says_where_lines_come_from(self):
+    self.assertRegex(
+        _text(_sum_of_steps, {}), r"// mul, emit_test\.py:\d+ \(step\)"
+    )
+
+  def test_what_rows_share_is_scalar(self):
+    declared = {"signature": "(n),(n)->(n)"}
+    text = _text(lambda x, y: x * jnp.exp(y[0]), {"n": 3}, shared=["y"], **declared)
+    self.assertRegex(text, r"const float v\d+ = Exp\(v\d+\);")
+    text = _text(lambda x, y: x * jnp.exp(y[0]), {"n": 3}, **declared)
+    self.assertRegex(text, r"const float_v v\d+ = Exp\(v\d+\);")
+
+  def test_changes_large_carries_in_place(self):
+    def reference(x):
+      step = lambda i, c: c.at[i].set(c[i] * 2)
+      return jax.lax.fori_loop(0, x.size, step, x)
+
+    # The copy that begins the loop, and the results.
+    text = _text(reference, {"n": 1000})
+    self.assertEqual(text.count("< 1000;"), 3)
+
+
+if __name__ == "__main__":
+  absltest.main()

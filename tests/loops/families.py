@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An op for each family of primitives: what it returns uses all of them."""
+
+import pathlib
+
+import jax
+from jax import lax
+import jax.numpy as jnp
+from jax_ffi_ops import kit
+import numpy as np
+
+OPS = {}
+
+
+def _family(*cores, dtypes=()):
+  """Declares a function of arrays of these shapes as an op.
+
+  Args:
+    *cores: shapes.
+    dtypes: those of the first operands, if not float32.
+  """
+
+  def declare(function):
+    name = function.__name__
+    names = "abcd"[: len(cores)]
+    types = [*dtypes, *["float32"] * (len(cores) - len(dtypes))]
+    avals = [jax.ShapeDtypeStruct(*x) for x in zip(cores, types)]
+    flat = lambda *arrays: jax.tree.leaves(function(*arrays))
+    side = lambda shapes: ",".join(
+        f"({','.join(map(str, shape))})" for shape in shapes
+    )
+    results = side(x.shape for x in jax.eval_shape(flat, *avals))
+    op = kit.op(
+        name,
+        library=kit.Library(
+            pathlib.Path(__file__).with_name(f"lib{name}_ext.so"),
+            prefix="families_",
+        ),
+        signature=f"{side(cores)}->{results}",
+        operands=tuple(names),
+        reference=eval(  # pylint: disable=eval-used
+            f"lambda {', '.join(names)}: f({', '.join(names)})", {"f": flat}
+        ),
+        dtypes={n: (t,) for n, t in zip(names, types)},
+    )
+    OPS[name] = op, flat, list(zip(cores, types))
+    return function
+
+  return declare
+
+
+@_family((6,), (6,))
+def arithmetic(a, b):
+  return (
+      a + b * a / b - (-a), jnp.maximum(a, b), jnp.minimum(a, b), jnp.abs(a),
+      jnp.sign(a), a**3, a**-2, jnp.square(a), jnp.sqrt(jnp.abs(b)),
+      lax.rsqrt(jnp.abs(a)), jnp.clip(a, -0.5, 0.5), jnp.floor(a), jnp.ceil(a),
+      jnp.round(a * 3), lax.round(a * 3, lax.RoundingMethod.AWAY_FROM_ZERO),
+      jnp.where(a > b, a, b), jnp.isfinite(a), jnp.isnan(b), a != b, a <= b,
+      (a > b) & ~(a < 0) | (a == b), (a > 0) < (b > 0), (a > 0) ^ (b > 0),
+      a.astype(np.int32), (a * 1e20).astype(np.int32), a.astype(np.uint8),
+      (a > 0).astype(np.float32), lax.select_n((a > 0) * 1, a, b),
+      lax.nextafter(a, b), lax.rem(a, b),
+  )  # fmt: skip
+
+
+@_family((6,), (6,))
+def functions(a, b):
+  inside = jnp.clip(a, -0.9, 0.9)
+  return (
+      jnp.exp(a), jnp.log(jnp.abs(a)), jnp.sin(a), jnp.cos(a), jnp.tan(a),
+      jnp.tanh(a), jnp.expm1(a), jnp.log1p(jnp.abs(a)), jnp.arctan2(a, b),
+      jnp.abs(a) ** b, jax.nn.sigmoid(a), lax.erf(a), lax.erfc(a),
+      lax.erf_inv(inside), jnp.cbrt(a), jnp.sinh(a), jnp.cosh(a),
+      jnp.arcsin(inside), jnp.arccos(inside), jnp.arctan(a), jnp.exp2(a),
+      jnp.arcsinh(a), jnp.arccosh(1 + jnp.abs(a)), jnp.arctanh(inside),
+  )  # fmt: skip
+
+
+@_family((6,), (6,), dtypes=("int32", "int32"))
+def integers(a, b):
+  return (
+      a + b * 1000003, lax.div(a, b), lax.rem(a, b), a // b, a % b, a << 3,
+      lax.shift_left(a, b), lax.shift_right_logical(a, b), a >> 2,
+      lax.shift_right_arithmetic(a, b), a ^ b, a & b, a | b, ~a, -a,
+      lax.population_count(a), lax.clz(a), a.astype(np.uint32) * 7,
+      a.astype(np.int8) + b.astype(np.int8), a.astype(np.float32), jnp.abs(a),
+      jnp.sign(a), lax.max(a, b), lax.min(a, b), a < b, a.astype(bool),
+      lax.bitcast_convert_type(a, np.float32) == 0,
+  )  # fmt: skip
+
+
+@_family((3, 4), (4,), (9, 20), (20,))
+def moves(a, b, c, d):
+  def small_and_large(a, b):
+    return (
+        a.T + 1, a[::-1, 1:3] * 2, a[:, ::2], a.T.reshape(a.shape), a[1],
+        jnp.concatenate([a, b[None]]), jnp.stack([b, b + 1], 1),
+        jnp.pad(a, ((1, 2), (0, 1)), constant_values=2.0),
+        lax.pad(a, np.float32(1), ((-1, 0, 1), (1, -2, 2))),
+        jnp.tile(b, 2), jnp.roll(a, 2, 1), a + b, jnp.split(a, 2, 1)[1],
+        jnp.flip(a, 0).sum(1), jnp.broadcast_to(b, (2, *b.shape)),
+    )  # fmt: skip
+
+  return small_and_large(a, b), small_and_large(c, d)
+
+
+@_family((4, 5), (9, 20))
+def reductions(a, b):
+  def small_and_large(x):
+    return (
+        x.sum(), x.sum(0), x.sum(1), x.max(0), x.min((0, 1)), x.prod(1),
+        x.mean(), (x > 0).any(0), (x > 0).all(1), (x > 1).max(0),
+        jnp.cumsum(x, 0), jnp.cumsum(x, 1), lax.cumprod(x, 1, reverse=True),
+        lax.cummax(x, 1, reverse=True), lax.cummin(x, 0), jnp.argmax(x, 1),
+        jnp.argmin(x, 0), jnp.argmax(x > 0, 1), jax.nn.logsumexp(x, 1),
+        jax.nn.softmax(x, 1), lax.cumlogsumexp(x, 1),
+    )  # fmt: skip
+
+  return small_and_large(a), small_and_large(b)
+
+
+@_family((4, 5), (5, 3), (9, 20), (20, 11))
+def dots(a, b, c, d):
+  return (
+      a @ b, c @ d, jnp.einsum("ij,kj->ik", c, c), c[0] @ d, c.T @ c[:, 0],
+      jnp.einsum("ij,jk->ki", a, b), jnp.einsum("bi,bj->bij", a, a),
+      jnp.einsum("bi,bi->b", c, c),
+  )  # fmt: skip
+
+
+@_family((), (4,), (6,), (9, 20), dtypes=("int32", "int32"))
+def indices(a, b, c, d):
+  three = c[:3]
+  return (
+      lax.dynamic_slice(c, (a,), (3,)), lax.dynamic_slice(d, (a, 2), (3, 4)),
+      lax.dynamic_update_slice(c, three, (a,)),
+      lax.dynamic_update_slice(d, three[None] * 2, (a, a)), c[a], d[a],
+      c.at[a].set(3.0), d.at[a, 2].mul(3.0), d.at[:, a].set(1.0),
+      lax.dynamic_index_in_dim(jnp.arange(7.0), a, keepdims=False),
+      c[b], d[b], d[:, b], d[b, b], c.at[b].add(1.0), d.at[b].set(0.0),
+      d.at[b, b].max(0.5), d.at[b].min(0.5), jnp.take(c, b, mode="clip"),
+      jnp.take(c, b, mode="fill"), jnp.take_along_axis(c, b, 0),
+      jnp.arange(10)[b], c[jnp.array([1, 2, 5])],
+      d[jnp.array([[1], [2]]), jnp.array([3, 4])],
+  )  # fmt: skip
+
+
+@_family((), (3,), dtypes=("int32",))
+def control(a, b):
+  ragged = lax.while_loop(
+      lambda c: c[0] < jnp.abs(a) % 7,
+      lambda c: (c[0] + 1, c[1] * 2 + 1),
+      (0, b),
+  )
+  # The inner loop of a lane that has left the outer one must not run on.
+  nested = lax.while_loop(
+      lambda c: c[1] < 20,
+      lambda c: (
+          c[0] + 1,
+          lax.while_loop(
+              lambda d: d[0] < c[0] % 3,
+              lambda d: (d[0] + 1, d[1] + jnp.abs(b[0])),
+              (0, c[1] + 1),
+          )[1],
+      ),
+      (0, b[0]),
+  )
+  scanned = lax.scan(
+      lambda c, x: (c + x, (c * x, jnp.stack([c, x]))),
+      np.float32(0), b, reverse=True,
+  )  # fmt: skip
+  in_place = lax.fori_loop(
+      0, 100, lambda i, x: x.at[i].set(x[(i * 7) % 100] + b[0]), jnp.zeros(100)
+  )
+  # What is written overlaps what is read.
+  moved_along = lax.fori_loop(
+      0, 3,
+      lambda i, x: lax.dynamic_update_slice(x, x[:80] + i, (i + 5,)),
+      jnp.arange(100.0),
+  )  # fmt: skip
+  by_itself = lax.fori_loop(
+      0, 3,
+      lambda i, x: lax.dynamic_update_slice(x, x[:80], (i + 5,)),
+      jnp.arange(100.0),
+  )  # fmt: skip
+  in_some_lanes = lax.while_loop(
+      lambda c: c[0] < jnp.abs(a) + 3,
+      lambda c: (c[0] + 1, c[1].at[c[0]].set(b[0] * c[0])),
+      (0, jnp.zeros(100)),
+  )
+  swapped = lax.fori_loop(
+      0, 3, lambda i, c: (c[1], c[0] + 1), (jnp.zeros(100), jnp.ones(100) * b[0])
+  )
+  return (
+      ragged, nested, scanned, in_place, in_some_lanes, swapped,
+      moved_along, by_itself,
+      lax.fori_loop(0, 5, lambda i, x: x * 0.5 + i, b),
+      lax.fori_loop(0, jnp.abs(a) % 5, lambda i, x: x * 0.5 + i, b),
+      lax.cond(a > 0, jnp.sin, lambda x: x * 2, b),
+      lax.switch(a, [lambda x: x, lambda x: x + 1, lambda x: x * 3], b),
+  )  # fmt: skip
+
+
+@_family((3,), (3,))
+def calls(a, b):
+  f = jax.custom_jvp(lambda x: x * x)
+  f.defjvp(lambda x, t: (x[0] * x[0], 2 * x[0] * t[0]))
+  g = jax.custom_vjp(lambda x: x**3)
+  g.defvjp(lambda x: (x**3, x), lambda x, t: (3 * x * x * t,))
+  h = jax.checkpoint(lambda x: jnp.sin(x * x))
+  loss = lambda x: f(x).sum() + g(x).sum() + h(x).sum()
+  return (
+      f(a), g(b), h(a), jax.grad(loss)(a), jax.nn.relu(a), jax.nn.gelu(a),
+      jax.nn.softplus(a), jax.vmap(jnp.multiply)(a, b),
+      jax.jvp(jnp.sin, (a,), (b,)),
+  )  # fmt: skip
+
+
+@_family((4, 4), (4,), (4, 2))
+def linear_algebra(a, b, c):
+  positive = a @ a.T + jnp.eye(4)
+  solve = lambda a, b: jnp.linalg.solve(a @ a.T + jnp.eye(4), b).sum()
+  triangular = jax.scipy.linalg.solve_triangular
+  return (
+      jnp.linalg.cholesky(positive), jnp.linalg.cholesky(-positive),
+      jnp.linalg.solve(positive, b), jnp.linalg.solve(positive, c),
+      triangular(positive, b, lower=True), triangular(positive, c, trans=1),
+      jnp.linalg.inv(positive), jnp.linalg.slogdet(a),
+      jax.grad(solve, argnums=(0, 1))(a, b),
+  )  # fmt: skip
+
+
+@_family((7,), (7,), (5, 20), dtypes=("int32",))
+def sorts(a, b, c):
+  return (
+      jnp.sort(c, 0), jnp.argsort(c, 1),
+      jnp.sort(a), jnp.argsort(b), lax.sort_key_val(a, b), jnp.sort(b)[::-1],
+      jnp.median(b), lax.sort([a, b], num_keys=2),
+  )  # fmt: skip
+
+
+@_family((2,), (), dtypes=("uint32",))
+def random(a, b):
+  first, second, third = jax.random.split(a, 3)
+  typed = jax.random.wrap_key_data(a, impl="threefry2x32")
+  step = lambda i, c: (
+      jax.random.split(c[0])[0], c[1] + jax.random.normal(c[0])
+  )  # fmt: skip
+  return (
+      jax.random.normal(first, (3,)), jax.random.uniform(second),
+      jax.random.bits(third, (5,)), jax.random.randint(first, (3,), 0, 10),
+      jax.random.bernoulli(second, 0.3, (4,)), jax.random.fold_in(third, 7),
+      jax.random.permutation(first, 5), jax.random.exponential(second),
+      jax.random.categorical(first, jnp.arange(4.0)),
+      jax.random.normal(jax.random.split(typed)[1]),
+      lax.fori_loop(0, 3, step, (typed, b))[1],
+  )  # fmt: skip

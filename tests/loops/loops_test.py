@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A loop whose handlers the build wrote, against NumPy in float64."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jax.numpy as jnp
+import lorenz
+import numpy as np
+
+from jax_ffi_ops import kit
+
+_EPS = np.finfo(np.float32).eps
+
+
+def _definition(y, parameters, dts):
+  """As the reference has it, in float64 and over any leading dimensions."""
+  sigma, rho, beta = np.moveaxis(np.float64(parameters), -1, 0)
+
+  def f(y):
+    a, b, c = np.moveaxis(y, -1, 0)
+    return np.stack([sigma * (b - a), a * (rho - c) - b, a * b - beta * c], -1)
+
+  y = np.float64(y)
+  for dt in np.moveaxis(np.float64(dts), -1, 0)[..., None]:
+    k1 = f(y)
+    k2 = f(y + dt / 2 * k1)
+    k3 = f(y + dt / 2 * k2)
+    k4 = f(y + dt * k3)
+    y = y + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+  return y
+
+
+def _operands(rows, steps, seed=0):
+  rng = np.random.default_rng(seed)
+  y = rng.normal(size=(rows, 3)).astype(np.float32)
+  parameters = np.float32([10, 28, 8 / 3] + 0.1 * rng.normal(size=(rows, 3)))
+  return y, parameters, np.full((rows, steps), 1e-3, np.float32)
+
+
+class LorenzTest(parameterized.TestCase):
+
+  @parameterized.product(rows=(0, 1, 2, 7, 8, 9, 33), steps=(0, 1, 2, 30))
+  def test_values(self, rows, steps):
+    operands = _operands(rows, steps)
+    got = lorenz.lorenz(*operands)
+    expected = _definition(*operands)
+    # A step has four slopes with some ten roundings each, on the way to it.
+    np.testing.assert_allclose(
+        got, expected, rtol=0, atol=40 * (steps + 1) * _EPS * 3
+    )
+
+  def test_gradients(self):
+    operands = _operands(9, 20)
+    weights = jnp.asarray(_operands(9, 0, seed=1)[0])
+    loss = lambda op, *xs: jnp.sum(weights * op(*xs))
+    grad = jax.jit(jax.grad(loss, (1, 2, 3)), static_argnums=0)
+    got = grad(lorenz.lorenz, *operands)
+    with jax.enable_x64(True):
+      wide = [np.float64(x) for x in operands]
+      expected = grad(jax.vmap(lorenz.reference), *wide)
+    for x, want in zip(got, expected, strict=True):
+      scale = np.max(np.abs(want))
+      # The backward pass has twice the steps, each with its forward pass.
+      np.testing.assert_allclose(x, want, rtol=0, atol=80 * 20 * _EPS * scale)
+
+  def test_rows_do_not_depend_on_each_other(self):
+    operands = _operands(33, 30)
+    together = np.asarray(lorenz.lorenz(*operands))
+    for i in range(33):
+      alone = lorenz.lorenz(*(x[i] for x in operands))
+      self.assertEqual(together[i].tobytes(), np.asarray(alone).tobytes())
+
+  def test_infinite_and_nan_rows_stay_alone(self):
+    y, parameters, dts = _operands(9, 30)
+    expected = np.asarray(lorenz.lorenz(y, parameters, dts))
+    y[3], y[5] = np.nan, np.inf
+    got = np.asarray(lorenz.lorenz(y, parameters, dts))
+    self.assertTrue(np.isnan(got[[3, 5]]).all())
+    others = [0, 1, 2, 4, 6, 7, 8]
+    self.assertEqual(got[others].tobytes(), expected[others].tobytes())
+
+  def test_other_dtypes_run_the_reference(self):
+    with self.assertRaisesRegex(TypeError, "float16"):
+      lorenz.lorenz(*(np.float16(x) for x in _operands(2, 3)))
+
+  def test_explained(self):
+    text = kit.explain(lorenz.lorenz, *_operands(2, 3))
+    self.assertIn("forward: handler loops_lorenz_fwd", text)
+    self.assertIn("backward: handler loops_lorenz_bwd", text)
+
+
+if __name__ == "__main__":
+  absltest.main()

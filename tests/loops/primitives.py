@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints which primitives of jax the build can compile, for docs/loops.md.
+
+bazel run //tests/loops:primitives
+"""
+
+from collections.abc import Iterator
+
+import jax
+from jax import lax
+from jax_ffi_ops.kit.emit import calls
+from jax_ffi_ops.kit.emit import families as _  # Registers the rules.
+from jax_ffi_ops.kit.emit import rules
+from jax_ffi_ops.kit.load.library import loading_nothing
+
+with loading_nothing():
+  import families
+
+
+def compiled() -> list[str]:
+  """Returns the primitives that have a rule, or are calls."""
+  return sorted({*rules.known(), *calls.CALLS})
+
+
+def tested() -> set[str]:
+  """Returns the primitives in the functions that families_test compiles."""
+  found = set()
+  for _, function, shapes in families.OPS.values():
+    avals = [jax.ShapeDtypeStruct(*x) for x in shapes]
+    found.update(_names(jax.make_jaxpr(function)(*avals).jaxpr))
+  return found
+
+
+def missing() -> list[str]:
+  """Returns the primitives that jax.lax exports, and that have no rule."""
+  exported = (x for n, x in vars(lax).items() if n.endswith("_p"))
+  return sorted({x.name for x in exported}.difference(compiled()))
+
+
+def _names(jaxpr) -> Iterator[str]:
+  for equation in jaxpr.eqns:
+    yield equation.primitive.name
+    for inner in jax.tree.leaves(list(equation.params.values())):
+      inner = getattr(inner, "jaxpr", inner)
+      if hasattr(inner, "eqns"):
+        yield from _names(inner)
+
+
+def table() -> str:
+  """Returns the table, in Markdown."""
+  known = tested()
+  lists = {
+      "compiled and tested": [n for n in compiled() if n in known],
+      "compiled, not tested alone": [n for n in compiled() if n not in known],
+      "refused": missing(),
+  }
+  lines = ["| | primitives |", "|---|---|"]
+  for title, names in lists.items():
+    lines.append(f"| {title} | {', '.join(f'`{n}`' for n in names)} |")
+  return "\n".join(lines)
+
+
+if __name__ == "__main__":
+  print(table())

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs kernels that compute one row per lane over all rows of a call.
+#ifndef XLA_FFI_OPS_LANES_BLOCKS_H_
+#define XLA_FFI_OPS_LANES_BLOCKS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "xla_ffi_ops/ffi.h"
+#include "xla_ffi_ops/kit/cpu_level.h"
+#include "xla_ffi_ops/lanes/vectors.h"
+
+namespace xla_ffi_ops::lanes {
+
+// An operand or a result of a call.
+struct Array {
+  void* data;
+  int64_t size;  // of a row
+  RowMap map;
+};
+
+// Some rows of a call, one for each lane; the last lanes may have the same row.
+struct Block {
+  const std::vector<Array>& operands;
+  const std::vector<Array>& results;
+  const std::vector<int64_t>& sizes;  // of the dimensions that are open
+  int64_t row;
+  int64_t last;
+
+  int64_t Row(int lane) const { return std::min(row + lane, last); }
+};
+
+namespace internal {
+
+// An element that XLA stores, as a kernel computes with it.
+template <typename V, typename Stored>
+XLA_FFI_OPS_HD auto Loaded(Stored x) {
+  if constexpr (std::is_same_v<Stored, bool> && !kIsScalar<V>) {
+    return static_cast<Element<V>>(-Element<V>(x));
+  } else {
+    return static_cast<Element<V>>(x);
+  }
+}
+
+}  // namespace internal
+
+// An operand of which each lane has its own row.
+template <typename Stored, typename V, int lanes>
+struct Input {
+  XLA_FFI_OPS_HD Input(const Block& block, int i) {
+    const Array& array = block.operands[i];
+    for (int l = 0; l < lanes; ++l) {
+      data[l] = static_cast<const Stored*>(array.data) +
+                array.map(block.Row(l)) * array.size;
+    }
+  }
+  XLA_FFI_OPS_HD V operator[](int64_t i) const {
+    if constexpr (lanes == 1) {
+      return internal::Loaded<V>(data[0][i]);
+    } else {
+      V found;
+      for (int l = 0; l < lanes; ++l) {
+        found[l] = internal::Loaded<V>(data[l][i]);
+      }
+      return found;
+    }
+  }
+
+  const Stored* data[lanes];
+};
+
+template <typename V, typename Stored, int lanes, typename I>
+XLA_FFI_OPS_HD V At(const Input<Stored, V, lanes>& from, int64_t i, I by) {
+  if constexpr (lanes == 1) {
+    return from[i + by];
+  } else {
+    V found;
+    for (int l = 0; l < lanes; ++l) {
+      found[l] = internal::Loaded<V>(from.data[l][i + by[l]]);
+    }
+    return found;
+  }
+}
+
+// An operand that all rows share.
+template <typename Stored, typename T>
+struct SharedInput {
+  SharedInput(const Block& block, int i)
+      : data(static_cast<const Stored*>(block.operands[i].data) +
+             block.operands[i].map(block.row) * block.operands[i].size) {}
+  XLA_FFI_OPS_HD T operator[](int64_t i) const {
+    return static_cast<T>(data[i]);
+  }
+
+  const Stored* data;
+};
+
+template <typename V, typename Stored, typename T, typename I>
+XLA_FFI_OPS_HD V At(const SharedInput<Stored, T>& from, int64_t i, I by) {
+  if constexpr (kIsScalar<I>) {
+    return from[i + by];
+  } else {
+    V found;
+    for (int l = 0; l < kLanesOf<V>; ++l) {
+      found[l] = internal::Loaded<V>(from.data[i + by[l]]);
+    }
+    return found;
+  }
+}
+
+template <typename Stored, typename V, int lanes>
+class Output {
+ public:
+  struct Place {
+    XLA_FFI_OPS_HD void operator=(V x) const {
+      for (int l = 0; l < lanes; ++l) {
+        if constexpr (lanes == 1) {
+          output.data_[l][i] = static_cast<Stored>(x);
+        } else if constexpr (std::is_same_v<Stored, bool>) {
+          output.data_[l][i] = x[l] != 0;
+        } else {
+          output.data_[l][i] = static_cast<Stored>(x[l]);
+        }
+      }
+    }
+
+    const Output& output;
+    int64_t i;
+  };
+
+  XLA_FFI_OPS_HD Output(const Block& block, int i) {
+    const Array& array = block.results[i];
+    for (int l = 0; l < lanes; ++l) {
+      data_[l] = static_cast<Stored*>(array.data) + block.Row(l) * array.size;
+    }
+  }
+  XLA_FFI_OPS_HD Place operator[](int64_t i) const { return {*this, i}; }
+
+ private:
+  Stored* data_[lanes];
+};
+
+// The largest vector: 16 lanes of 8 bytes.
+inline constexpr int64_t kAlignment = 128;
+
+// The bytes of n elements, for what follows to be aligned.
+template <typename T>
+int64_t Bytes(int64_t n) {
+  int64_t bytes;
+  if (__builtin_mul_overflow(n, static_cast<int64_t>(sizeof(T)), &bytes)) {
+    throw std::bad_alloc();
+  }
+  return (bytes + kAlignment) / kAlignment * kAlignment;
+}
+
+// Memory of a kernel. A thread keeps what its last kernel had, unless that was
+// a lot. Lack of memory throws std::bad_alloc, an error of the call.
+class Scratch {
+ public:
+  explicit Scratch(int64_t bytes);
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+
+  template <typename T>
+  T* Take(int64_t n) {
+    T* const taken = reinterpret_cast<T*>(next_);
+    next_ += Bytes<T>(n);
+    return taken;
+  }
+
+ private:
+  char* next_;
+};
+
+// The arrays of a call, made while they are checked.
+class Arrays {
+ public:
+  explicit Arrays(Checks& checks) : checks_(checks) {}
+
+  void Operand(const char* name, const ffi::AnyBuffer& buffer,
+               int64_t core_rank) {
+    operands.push_back({buffer.untyped_data(),
+                        Product(buffer.dimensions().last(core_rank)),
+                        checks_.Map(name, buffer, core_rank)});
+  }
+  void Result(const ffi::AnyBuffer& buffer, int64_t core_rank) {
+    results.push_back({buffer.untyped_data(),
+                       Product(buffer.dimensions().last(core_rank)),
+                       RowMap()});
+  }
+  int64_t rows() const { return Product(checks_.loops()); }
+
+  std::vector<Array> operands, results;
+
+ private:
+  Checks& checks_;
+};
+
+struct Size {
+  const char* name;
+  int64_t size;
+};
+
+// The error of a call whose core or dtypes no kernel was compiled for.
+ffi::Error NoKernel(Checks& checks, std::initializer_list<Size> core);
+
+namespace internal {
+
+template <typename Kernel, int level>
+inline constexpr int kLanes = kVectorBytes<level> / Kernel::kBytes;
+
+inline bool IsShared(const Array& array) {
+  return array.map.dims == 1 && array.map.stride[0] == 0;
+}
+
+// One level of the CPU has vectors alone, or one lane alone, of each kernel:
+// it takes half as long to compile.
+template <typename Kernel>
+void RunBlock(const Block& block, bool vectors) {
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+  using ::xla_ffi_ops::internal::RunV3;
+  using ::xla_ffi_ops::internal::RunV4;
+  if (vectors && CpuLevel() == 4) {
+    return RunV4([&]() XLA_FFI_OPS_INLINED {
+      Kernel::template Run<kLanes<Kernel, 4>>(block);
+    });
+  }
+  if (vectors) {
+    return RunV3([&]() XLA_FFI_OPS_INLINED {
+      Kernel::template Run<kLanes<Kernel, 3>>(block);
+    });
+  }
+  if (CpuLevel() >= 3) {
+    return RunV3([&]() XLA_FFI_OPS_INLINED {
+      Kernel::template Run<1>(block);
+    });
+  }
+#endif
+  ::xla_ffi_ops::internal::RunV1([&]() XLA_FFI_OPS_INLINED {
+    Kernel::template Run<1>(block);
+  });
+}
+
+}  // namespace internal
+
+// Runs a kernel over all rows of a call. `shared` are the operands that it has
+// once for all lanes: if rows do not share one, it computes one row at a time.
+template <typename Kernel>
+HandlerResult RunBlocks(const CpuContext& device, Arrays& arrays,
+                        std::vector<int64_t> sizes,
+                        std::initializer_list<int> shared) {
+  const int64_t rows = arrays.rows();
+  if (rows == 0) return HandlerResult(ffi::Error::Success());
+  bool vectors = rows > 1 && CpuLevel() >= 3;
+  for (const int i : shared) vectors &= internal::IsShared(arrays.operands[i]);
+  const int64_t lanes = !vectors           ? 1
+                        : CpuLevel() == 4 ? internal::kLanes<Kernel, 4>
+                                           : internal::kLanes<Kernel, 3>;
+  // A thread takes blocks for some 20 microseconds.
+  const int64_t grain =
+      std::max<int64_t>(1, 20000 / std::max<int64_t>(1, Kernel::Work(sizes)));
+  return ParallelFor(
+      device.pool, (rows + lanes - 1) / lanes, grain,
+      [operands = std::move(arrays.operands), results = std::move(arrays.results),
+       sizes = std::move(sizes), rows, lanes, vectors](int64_t begin,
+                                                       int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          internal::RunBlock<Kernel>(
+              {operands, results, sizes, i * lanes, rows - 1}, vectors);
+        }
+      });
+}
+
+}  // namespace xla_ffi_ops::lanes
+
+#endif  // XLA_FFI_OPS_LANES_BLOCKS_H_

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementary functions of lanes: those of the kit, and others one by one.
+#ifndef XLA_FFI_OPS_LANES_MATH_H_
+#define XLA_FFI_OPS_LANES_MATH_H_
+
+#include <cmath>
+
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/math/erf.h"
+#include "xla_ffi_ops/kit/math/exp.h"
+#include "xla_ffi_ops/kit/math/hyperbolic.h"
+#include "xla_ffi_ops/kit/math/inverse_trigonometric.h"
+#include "xla_ffi_ops/kit/math/log.h"
+#include "xla_ffi_ops/kit/math/pow.h"
+#include "xla_ffi_ops/kit/math/roots.h"
+#include "xla_ffi_ops/kit/math/trigonometric.h"
+#include "xla_ffi_ops/lanes/vectors.h"
+
+namespace xla_ffi_ops::lanes {
+
+using math::Acos;
+using math::Acosh;
+using math::Asin;
+using math::Asinh;
+using math::Atan;
+using math::Atan2;
+using math::Atanh;
+using math::Cbrt;
+using math::Cos;
+using math::Cosh;
+using math::Erf;
+using math::Erfc;
+using math::ErfInv;
+using math::Exp;
+using math::Exp2;
+using math::Expm1;
+using math::Log;
+using math::Log1p;
+using math::Logistic;
+using math::Pow;
+using math::Rsqrt;
+using math::Sin;
+using math::Sinh;
+using math::Sqrt;
+using math::Tan;
+using math::Tanh;
+
+#define XLA_FFI_OPS_PER_LANE(Name, function)                              \
+  template <typename V>                                                   \
+  XLA_FFI_OPS_HD V Name(V x) {                                            \
+    return PerLane<V>(                                                    \
+        [](Element<V> e) XLA_FFI_OPS_INLINED { return function(e); }, x); \
+  }
+XLA_FFI_OPS_PER_LANE(Ceil, std::ceil)
+XLA_FFI_OPS_PER_LANE(Floor, std::floor)
+XLA_FFI_OPS_PER_LANE(RoundAway, std::round)
+XLA_FFI_OPS_PER_LANE(RoundToEven, std::nearbyint)
+#undef XLA_FFI_OPS_PER_LANE
+
+template <typename V>
+XLA_FFI_OPS_HD V NextAfter(V x, V y) {
+  return PerLane<V>(
+      [](Element<V> a, Element<V> b)
+          XLA_FFI_OPS_INLINED { return std::nextafter(a, b); },
+      x, y);
+}
+
+}  // namespace xla_ffi_ops::lanes
+
+#endif  // XLA_FFI_OPS_LANES_MATH_H_
