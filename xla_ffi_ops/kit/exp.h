@@ -35,9 +35,9 @@ struct ExpConstants<float> {
 
   // (exp(r) - 1 - r) / r^2, interpolated at the roots of a Chebyshev
   // polynomial.
-  XLA_FFI_OPS_HD static float Rest(float r) {
-    float p = 0x1.6d113cp-10f;
-    p = p * r + 0x1.120ba2p-7f;
+  template <typename V>
+  XLA_FFI_OPS_HD static V Rest(V r) {
+    V p = 0x1.6d113cp-10f * r + 0x1.120ba2p-7f;
     p = p * r + 0x1.55551ap-5f;
     p = p * r + 0x1.5554dcp-3f;
     return p * r + 0.5f;
@@ -53,9 +53,9 @@ struct ExpConstants<double> {
   static constexpr double kLn2High = 0x1.62e42fefap-1;
   static constexpr double kLn2Low = 0x1.cf79abc9e3b3ap-40;
 
-  XLA_FFI_OPS_HD static double Rest(double r) {
-    double p = 0x1.1f731ea5352cap-29;
-    p = p * r + 0x1.af4e196027428p-26;
+  template <typename V>
+  XLA_FFI_OPS_HD static V Rest(V r) {
+    V p = 0x1.1f731ea5352cap-29 * r + 0x1.af4e196027428p-26;
     p = p * r + 0x1.27e4db57442fbp-22;
     p = p * r + 0x1.71de021a90822p-19;
     p = p * r + 0x1.a01a01a6dcaffp-16;

@@ -34,9 +34,9 @@ struct LogConstants<float> {
 
   // r / s^2 as a polynomial of z = s^2, interpolated at the roots of a
   // Chebyshev polynomial.
-  XLA_FFI_OPS_HD static float Rest(float z) {
-    float p = 0x1.2ee61p-2f;
-    p = p * z + 0x1.997c3p-2f;
+  template <typename V>
+  XLA_FFI_OPS_HD static V Rest(V z) {
+    V p = 0x1.2ee61p-2f * z + 0x1.997c3p-2f;
     return p * z + 0x1.55555cp-1f;
   }
 };
@@ -49,9 +49,9 @@ struct LogConstants<double> {
   static constexpr double kLn2High = 0x1.62e42fef8p-1;
   static constexpr double kLn2Low = 0x1.1cf79abc9e3b4p-36;
 
-  XLA_FFI_OPS_HD static double Rest(double z) {
-    double p = 0x1.2b584aae78a57p-3;
-    p = p * z + 0x1.39fe606542ddep-3;
+  template <typename V>
+  XLA_FFI_OPS_HD static V Rest(V z) {
+    V p = 0x1.2b584aae78a57p-3 * z + 0x1.39fe606542ddep-3;
     p = p * z + 0x1.7462b4ab2ef6bp-3;
     p = p * z + 0x1.c71c62e5800a1p-3;
     p = p * z + 0x1.2492492df148dp-2;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exponential functions: Exp, Exp2, Expm1, Logistic.
+//
+// With x = n ln(2) + r and |r| <= ln(2) / 2, exp(x) is 2^n (1 + r + r^2 R(r)).
+#ifndef XLA_FFI_OPS_KIT_MATH_EXP_H_
+#define XLA_FFI_OPS_KIT_MATH_EXP_H_
+
+#include <cstdint>
+
+#include "xla_ffi_ops/kit/exp.h"
+#include "xla_ffi_ops/kit/math/vector.h"
+
+namespace xla_ffi_ops::math {
+
+namespace internal {
+
+template <typename V>
+using ExpConstants = xla_ffi_ops::internal::ExpConstants<Element<V>>;
+
+// Its lowest bits are round(x) plus the bias of an exponent.
+template <typename V>
+inline constexpr Element<V> kRoundExponent = kRound<V> + kBias<V>;
+
+// 2^n, from the sum n + kRoundExponent.
+template <typename V>
+XLA_FFI_OPS_HD V PowerOfTwo(V rounded) {
+  return BitCast<V>(BitsOf(rounded) << kMantissa<V>);
+}
+
+// exp(x) = scale * significand.
+template <typename V>
+struct ExpParts {
+  V scale, significand;
+};
+
+// 1 + r + r^2 R(r).
+template <typename V>
+XLA_FFI_OPS_HD V OnePlus(V r) {
+  const V sum = 1 + r;
+  const V lost = r - (sum - 1);
+  return sum + (ExpConstants<V>::Rest(r) * r * r + lost);
+}
+
+template <typename V>
+XLA_FFI_OPS_HD ExpParts<V> SplitExp(V x) {
+  using Constants = ExpConstants<V>;
+  const V rounded = x * Element<V>(1.4426950408889634) + kRoundExponent<V>;
+  const V n = rounded - kRoundExponent<V>;
+  const V r = (x - n * Constants::kLn2High) - n * Constants::kLn2Low;
+  return {PowerOfTwo(rounded), OnePlus(r)};
+}
+
+// R for Expm1, where it matters more. For double it is the same.
+inline constexpr float kExpm1[] = {0x1p-1f,          0x1.555556p-3f,
+                                   0x1.5554f6p-5f,   0x1.111002p-7f,
+                                   0x1.6d3c7cp-10f,  0x1.a24776p-13f};
+
+template <typename V>
+XLA_FFI_OPS_HD V Expm1Rest(V r) {
+  if constexpr (sizeof(Element<V>) == 4) {
+    return Polynomial(r, kExpm1);
+  } else {
+    return ExpConstants<V>::Rest(r);
+  }
+}
+
+// (exp(x) - 1) / 2, which overflows later than exp(x) does; x is at least -40.
+template <typename V>
+XLA_FFI_OPS_HD V HalfExpm1(V x) {
+  using Constants = ExpConstants<V>;
+  const V rounded = x * Element<V>(1.4426950408889634) + kRoundExponent<V>;
+  const V n = rounded - kRoundExponent<V>;
+  const V high = x - n * Constants::kLn2High;
+  const V r = high - n * Constants::kLn2Low;
+  const V low = (high - r) - n * Constants::kLn2Low;
+  const V q = Expm1Rest(r) * r * r + low;
+  // scale r + (scale - 1 / 2), with its rounding error: scale r is exact.
+  const V scale = PowerOfTwo(rounded - 1);
+  const V ones = scale - Element<V>(0.5);
+  const V sum = scale * r + ones;
+  const V error = scale * r + (ones - sum);
+  return sum + (scale * q + error);
+}
+
+// The largest x whose exp(x) is finite.
+template <typename V>
+inline constexpr Element<V> kMostExp =
+    sizeof(Element<V>) == 4 ? 0x1.62e42ep6 : 0x1.62e42fefa39efp9;
+
+}  // namespace internal
+
+// At most 1 ulp.
+template <typename V>
+XLA_FFI_OPS_HD V Exp(V x) {
+  const auto parts = internal::SplitExp(x);
+  // The sum of the exponents, since 2^128 is no float.
+  const V exp =
+      BitCast<V>(BitsOf(parts.significand) + BitsOf(parts.scale) -
+                 (Element<Bits<V>>{kBias<V>} << kMantissa<V>));
+  const V finite =
+      Select(x <= internal::kMostExp<V>, exp, x + kInfinity<V>);
+  return Select(x < internal::ExpConstants<V>::kLeast, V{}, finite);
+}
+
+// At most 1 ulp.
+template <typename V>
+XLA_FFI_OPS_HD V Exp2(V x) {
+  const V rounded = x + internal::kRoundExponent<V>;
+  const V n = rounded - internal::kRoundExponent<V>;
+  const V r = (x - n) * Element<V>(0.69314718055994531);
+  const V significand = internal::OnePlus(r);
+  const V exp = BitCast<V>(BitsOf(significand) +
+                           (BitsOf(rounded) << kMantissa<V>) -
+                           (Element<Bits<V>>{kBias<V>} << kMantissa<V>));
+  const V finite = Select(x < kBias<V> + 1, exp, x + kInfinity<V>);
+  return Select(x < 1 - kBias<V>, V{}, finite);
+}
+
+// At most 1 ulp.
+template <typename V>
+XLA_FFI_OPS_HD V Expm1(V x) {
+  const V least = Fill<V>(-40);
+  const V half = internal::HalfExpm1(Select(x < least, least, x));
+  const V finite =
+      Select(x <= internal::kMostExp<V>, half + half, x + kInfinity<V>);
+  return Select(Abs(x) < Limits<V>::epsilon() / 4, x, finite);
+}
+
+// 1 / (1 + exp(-x)). At most 1 ulp with FMA, and 2 without.
+template <typename V>
+XLA_FFI_OPS_HD V Logistic(V x) {
+  // Between these, the exponential function is normal, and so is its inverse.
+  const V most = Fill<V>(-internal::ExpConstants<V>::kLeast);
+  const V t = Select(x > most, -most, Select(x < -most, most, -x));
+  // exp(t) = scale (sum + rest)
+  using Constants = internal::ExpConstants<V>;
+  const V rounded =
+      t * Element<V>(1.4426950408889634) + internal::kRoundExponent<V>;
+  const V n = rounded - internal::kRoundExponent<V>;
+  const V r = (t - n * Constants::kLn2High) - n * Constants::kLn2Low;
+  const V one = 1 + r;
+  const V q = Constants::Rest(r) * r * r + (r - (one - 1));
+  const V sum = one + q;
+  const V rest = q - (sum - one);
+  const V scale = internal::PowerOfTwo(rounded);
+  // What y = 1 / (1 + scale sum) lacks.
+  const V exp = scale * sum;
+  const V whole = 1 + exp;
+  const V low = Select(exp < V{} + 1, exp - (whole - 1), 1 - (whole - exp));
+  const V y = 1 / whole;
+  const V error = (1 - whole * y) - y * (scale * rest + low);
+  return Select(x < -most, V{}, y * error + y);
+}
+
+}  // namespace xla_ffi_ops::math
+
+#endif  // XLA_FFI_OPS_KIT_MATH_EXP_H_

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Logarithms: Log, Log1p.
+//
+// With x = 2^k (1 + f) and 1 + f from sqrt(1/2) to sqrt(2), log(x) is k ln(2) +
+// log(1 + f). With s = f / (2 + f), log(1 + f) is 2 atanh(s), which is
+// f - (f^2 / 2 - s (f^2 / 2 + R)) for R = 2/3 s^2 + 2/5 s^4 + ...
+#ifndef XLA_FFI_OPS_KIT_MATH_LOG_H_
+#define XLA_FFI_OPS_KIT_MATH_LOG_H_
+
+#include <cstdint>
+
+#include "xla_ffi_ops/kit/log.h"
+#include "xla_ffi_ops/kit/math/vector.h"
+
+namespace xla_ffi_ops::math {
+
+namespace internal {
+
+// x = 2^k m, with m from sqrt(1/2) to sqrt(2), for x that is normal.
+template <typename V>
+struct LogParts {
+  V k, m;
+  Bits<V> exponent;  // k plus the bias of an exponent
+};
+
+template <typename V>
+XLA_FFI_OPS_HD LogParts<V> SplitLog(V x) {
+  constexpr auto one = Element<Bits<V>>{kBias<V>} << kMantissa<V>;
+  const auto root = BitCast<Element<Bits<V>>>(Element<V>(0.70710678118654752));
+  const Bits<V> bits = BitsOf(x) + (one - root);
+  const Bits<V> exponent = bits >> kMantissa<V>;
+  const V k =
+      BitCast<V>(exponent + BitCast<Element<Bits<V>>>(kRound<V>)) -
+      (kRound<V> + kBias<V>);
+  return {k, BitCast<V>(BitsOf(x) + one - (exponent << kMantissa<V>)),
+          exponent};
+}
+
+// k ln(2) + log(1 + f) + low.
+template <typename V>
+XLA_FFI_OPS_HD V JoinLog(V k, V f, V low) {
+  using Constants = xla_ffi_ops::internal::LogConstants<Element<V>>;
+  const V s = f / (2 + f);
+  const V z = s * s;
+  const V square = Fixed(f * f * Element<V>(0.5));
+  const V rest = Constants::Rest(z) * z + square;
+  const V lower = (square - s * rest) - (k * Constants::kLn2Low + low);
+  return k * Constants::kLn2High - (lower - f);
+}
+
+}  // namespace internal
+
+// At most 1 ulp.
+template <typename V>
+XLA_FFI_OPS_HD V Log(V x) {
+  constexpr Element<V> kUp = int64_t{1} << (kMantissa<V> + 1);
+  const auto is_small = x < Limits<V>::min();
+  const auto parts = internal::SplitLog(Select(is_small, x * kUp, x));
+  const V k =
+      parts.k - Select(is_small, Fill<V>(kMantissa<V> + 1), V{});
+  const V log = internal::JoinLog(k, parts.m - 1, V{});
+  const V at_most_zero = Select(x == V{}, Fill<V>(-kInfinity<V>),
+                                Fill<V>(Limits<V>::quiet_NaN()));
+  return Select(x <= V{}, at_most_zero, Select(x < kInfinity<V>, log, x));
+}
+
+// At most 1 ulp.
+template <typename V>
+XLA_FFI_OPS_HD V Log1p(V x) {
+  const V u = 1 + x;
+  const auto parts = internal::SplitLog(u);
+  // What u lacks, over 2^k. (As 2^(1 - k), it has an exponent for every k.)
+  const V lost = Select(x < V{} + 1, x - (u - 1), 1 - (u - x));
+  const Bits<V> power = (2 * kBias<V> + 1) - parts.exponent;
+  const V scale = BitCast<V>(power << kMantissa<V>);
+  // And over 1 + f: 2% are good enough.
+  const V f = parts.m - 1;
+  const V inverse = f * (f * Element<V>(0.993) - Element<V>(1.119)) + 1;
+  const V low = lost * Element<V>(0.5) * scale * inverse;
+  const auto is_near = parts.k == V{};
+  const V log = internal::JoinLog(parts.k, Select(is_near, x, f),
+                                  Select(is_near, V{}, low));
+  const V at_most_zero = Select(u == V{}, Fill<V>(-kInfinity<V>),
+                                Fill<V>(Limits<V>::quiet_NaN()));
+  const V finite = Select(x < kInfinity<V>, log, x);
+  const V normal = Select(Abs(x) < Limits<V>::epsilon() / 4, x, finite);
+  return Select(u <= V{}, at_most_zero, normal);
+}
+
+}  // namespace xla_ffi_ops::math
+
+#endif  // XLA_FFI_OPS_KIT_MATH_LOG_H_

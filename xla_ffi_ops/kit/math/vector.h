@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the functions of this folder are written in: V is float, double, or a
+// vector of them (vector_size of GCC and Clang) of 16, 32 or 64 bytes.
+//
+// Every function is inlined, has no branch that depends on a lane, and takes
+// its steps in the same order for all V. So a lane's bits depend neither on the
+// size of the vector nor on the other lanes. They do depend on whether the
+// compiler fuses a multiplication and an addition, as it does for processors
+// with FMA: from level 3 of cpu_level.h on, and on aarch64. Here a product has
+// one use if that is an addition, so what is fused does not depend on the code
+// around a call; Fixed() keeps results apart from that. In a loop of scalars
+// that the compiler vectorizes, Fixed() is lost: an addition to a product that
+// a function returns may then be fused.
+//
+// Bounds are in units in the last place (ulp) of the exact result, with and
+// without FMA: tests/kit/cpp/math_test.cc. A result below the smallest normal
+// number may be 0 of its sign, and a subnormal argument may count as 0: XLA's
+// threads flush both. NaN for NaN.
+//
+// tools/polynomials.py makes the coefficients. Sources that use vectors need
+// -Wno-psabi: these functions pass them by value, and are always inlined.
+#ifndef XLA_FFI_OPS_KIT_MATH_VECTOR_H_
+#define XLA_FFI_OPS_KIT_MATH_VECTOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/float16.h"
+
+namespace xla_ffi_ops::math {
+
+using xla_ffi_ops::internal::BitCast;
+
+template <typename V>
+inline constexpr bool kIsScalar = std::is_arithmetic_v<V>;
+
+template <typename T, int bytes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(bytes)));
+};
+
+template <typename V, bool = kIsScalar<V>>
+struct Traits {
+  using Element = V;
+  using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
+};
+template <typename V>
+struct Traits<V, false> {
+  using Element = std::decay_t<decltype(std::declval<V&>()[0])>;
+  using Bits =
+      typename VectorOf<typename Traits<Element>::Bits, sizeof(V)>::type;
+};
+
+template <typename V>
+using Element = typename Traits<V>::Element;
+// Unsigned integers of the same size.
+template <typename V>
+using Bits = typename Traits<V>::Bits;
+
+// Facts of the element type.
+template <typename V>
+using Limits = std::numeric_limits<Element<V>>;
+template <typename V>
+inline constexpr int kMantissa = Limits<V>::digits - 1;
+template <typename V>
+inline constexpr int kBias = Limits<V>::max_exponent - 1;
+template <typename V>
+inline constexpr Element<Bits<V>> kSign = Element<Bits<V>>{1}
+                                          << (sizeof(Element<V>) * 8 - 1);
+template <typename V>
+inline constexpr Element<V> kInfinity = Limits<V>::infinity();
+// The sum of it and an integer has that integer in the lowest bits.
+template <typename V>
+inline constexpr Element<V> kRound = int64_t{3} << (kMantissa<V> - 1);
+
+// One value in all lanes.
+template <typename V>
+XLA_FFI_OPS_HD V Fill(Element<V> x) {
+  if constexpr (kIsScalar<V>) {
+    return x;
+  } else {
+    return x - V{};  // With +, -0.0 would be 0.0.
+  }
+}
+
+template <typename Mask, typename V>
+XLA_FFI_OPS_HD V Select(Mask mask, V a, V b) {
+  return mask ? a : b;
+}
+
+template <typename V>
+XLA_FFI_OPS_HD Bits<V> BitsOf(V x) {
+  return BitCast<Bits<V>>(x);
+}
+
+// Keeps a product from being fused with an addition. Clang fuses nothing across
+// statements.
+template <typename V>
+XLA_FFI_OPS_HD V Fixed(V x) {
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+  if constexpr (!kIsScalar<V>) {
+    Element<Bits<V>> zero = 0;  // The compiler does not know.
+    asm("" : "+r"(zero));
+    return BitCast<V>(BitsOf(x) ^ zero);
+  }
+#if __GNUC__ >= 12
+  else return __builtin_assoc_barrier(x);
+#endif
+#endif
+  return x;
+}
+
+template <typename V>
+XLA_FFI_OPS_HD V Abs(V x) {
+  return BitCast<V>(BitsOf(x) & ~kSign<V>);
+}
+
+// |x| with the sign bit of `sign`.
+template <typename V>
+XLA_FFI_OPS_HD V WithSign(V x, V sign) {
+  return BitCast<V>((BitsOf(x) & ~kSign<V>) | (BitsOf(sign) & kSign<V>));
+}
+
+// Of x, the first half of the bits: products of two such numbers are exact.
+template <typename V>
+XLA_FFI_OPS_HD V HighHalf(V x) {
+  constexpr int kCut = (kMantissa<V> + 2) / 2;
+  return BitCast<V>(BitsOf(x) >> kCut << kCut);
+}
+
+template <typename V>
+XLA_FFI_OPS_HD V Sqrt(V x) {
+  if constexpr (std::is_same_v<V, float>) {
+    return __builtin_sqrtf(x);
+  } else if constexpr (std::is_same_v<V, double>) {
+    return __builtin_sqrt(x);
+  } else {
+    V root;  // One instruction, from -O2 and -fno-math-errno on.
+    constexpr int kLanes = sizeof(V) / sizeof(x[0]);
+    for (int i = 0; i < kLanes; ++i) root[i] = Sqrt<Element<V>>(x[i]);
+    return root;
+  }
+}
+
+// Whether a comparison of x's lanes holds for any of them.
+template <typename Mask>
+XLA_FFI_OPS_HD bool Any(Mask mask) {
+  if constexpr (kIsScalar<Mask>) {
+    return mask;
+  } else {
+    uint64_t parts[sizeof(Mask) / 8], any = 0;
+    std::memcpy(parts, &mask, sizeof(mask));
+    for (const uint64_t part : parts) any |= part;
+    return any != 0;
+  }
+}
+
+// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule.
+template <int from = 0, typename V, typename C, size_t n>
+XLA_FFI_OPS_HD V Polynomial(V x, const C (&c)[n]) {
+  if constexpr (from + 1 == n) {
+    return Fill<V>(c[from]);
+  } else if constexpr (from + 2 == n) {
+    return x * Element<V>{c[n - 1]} + Element<V>{c[from]};
+  } else {
+    return Polynomial<from + 1>(x, c) * x + Element<V>{c[from]};
+  }
+}
+
+template <typename V>
+struct HalvesOf {
+  using Float = typename VectorOf<float, sizeof(V) / 2>::type;
+  using Double = typename VectorOf<double, sizeof(V)>::type;
+  Float low, high;
+};
+
+template <typename V, typename Half, int... i>
+XLA_FFI_OPS_HD V Join(Half low, Half high, std::integer_sequence<int, i...>) {
+#if defined(__clang__) || __GNUC__ >= 12
+  return __builtin_shufflevector(low, high, i...);
+#else
+  return BitCast<V>(HalvesOf<V>{low, high});  // By way of memory.
+#endif
+}
+
+// fn(x), computed in double and rounded to float; also of two operands.
+template <typename Fn, typename V, typename... More>
+XLA_FFI_OPS_HD V InDouble(Fn fn, V x, More... more) {
+  if constexpr (kIsScalar<V>) {
+    return static_cast<float>(fn(static_cast<double>(x), double{more}...));
+  } else {
+    using Halves = HalvesOf<V>;
+    using Float = typename Halves::Float;
+    using Double = typename Halves::Double;
+    const auto low = [](V v) XLA_FFI_OPS_INLINED {
+      return __builtin_convertvector(BitCast<Halves>(v).low, Double);
+    };
+    const auto high = [](V v) XLA_FFI_OPS_INLINED {
+      return __builtin_convertvector(BitCast<Halves>(v).high, Double);
+    };
+    const Double a = fn(low(x), low(more)...), b = fn(high(x), high(more)...);
+    return Join<V>(__builtin_convertvector(a, Float),
+                   __builtin_convertvector(b, Float),
+                   std::make_integer_sequence<int, sizeof(V) / 4>());
+  }
+}
+
+}  // namespace xla_ffi_ops::math
+
+#endif  // XLA_FFI_OPS_KIT_MATH_VECTOR_H_
