@@ -35,25 +35,81 @@ def _z(z):
   return z
 
 
-
-
 def _exp(r):
   return (mp.exp(r) - 1 - r) / r**2 if abs(r) > 1e-9 else mp.mpf(0.5)
 
 
+def _log(z):
+  """Of 2 atanh(s) = 2 s + s^3 times this, as a function of z = s^2."""
+  s = mp.sqrt(z)
+  return (2 * mp.atanh(s) - 2 * s) / s**3 if s > 1e-9 else mp.mpf(2) / 3
+
+
+def _log_tail(z):
+  """What _log is, less 2 / 3, over z."""
+  # Below, the difference has too few digits.
+  return (_log(z) - mp.mpf(2) / 3) / z if z > 1e-9 else mp.mpf(2) / 5
+
+
+def _erf(z):
+  """erf(x) / x - 1 as a function of z = x^2."""
+  x = mp.sqrt(z)
+  return (mp.erf(x) / x if x > 1e-9 else 2 / mp.sqrt(mp.pi)) - 1
+
+
+def _erfc(t):
+  """(1 + 2 x) exp(x^2) erfc(x) as a function of t = (x - 3) / (x + 3)."""
+  x = 3 * (1 + t) / (1 - t)
+  return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+
+
+def _erf_inv(w):
+  """erf_inv(x) / x as a function of w = -log(1 - x^2)."""
+  if w < 1e-9:
+    return mp.sqrt(mp.pi) / 2
+  x = mp.sqrt(-mp.expm1(-w))
+  return mp.erfinv(x) / x
+
+
+def _erf_inv_tail(v):
+  """The same as a function of v = sqrt(w)."""
+  return _erf_inv(v * v)
+
+
 _EXP = (_exp, lambda r: abs(r), -mp.log(2) / 2, mp.log(2) / 2)
+_LOG = (_log, _z, 0, (mp.sqrt(2) - 1) ** 4)
+_LOG_TAIL = (_log_tail, lambda z: z**2, 0, (mp.sqrt(2) - 1) ** 4)
 _SIN = (_odd(mp.sin, mp.mpf(-1) / 6), _z, 0, (mp.pi / 4) ** 2)
 _COS = (_cos, lambda z: z**2, 0, (mp.pi / 4) ** 2)
 _TANH = (_odd(mp.tanh, mp.mpf(-1) / 3), _z, 0, mp.mpf(0.9) ** 2)
+_ATAN = (_odd(mp.atan, mp.mpf(-1) / 3), _z, 0, (mp.sqrt(2) - 1) ** 2)
+_ASIN = (_odd(mp.asin, mp.mpf(1) / 6), _z, 0, mp.mpf(0.25))
+_ERF = (_erf, lambda z: 1, 0, mp.mpf(0.875) ** 2)
+_ERFC = (_erfc, lambda t: 1, mp.mpf(-2.5) / 3.5, mp.mpf(24.3) / 30.3)
+_ERFC_SHORT = (_erfc, lambda t: 1, mp.mpf(-2.5) / 3.5, mp.mpf(7.5) / 13.5)
+_ERF_INV = (_erf_inv, lambda w: 1 / _erf_inv(w), 0, 5)
+_ERF_INV_TAIL = (_erf_inv_tail, lambda v: 1 / v, mp.sqrt(5), mp.mpf(6.1))
 
 # name: function, weight, interval, number of coefficients, digits of the type.
 POLYNOMIALS = {
     'expm1_float': (*_EXP, 6, FLOAT),
-    'sin_float': (*_SIN, 3, DOUBLE),
-    'sin_double': (*_SIN, 6, DOUBLE),
-    'cos_float': (*_COS, 3, DOUBLE),
-    'cos_double': (*_COS, 6, DOUBLE),
     'tanh_float': (*_TANH, 7, FLOAT),
+    'sin_short': (*_SIN, 3, DOUBLE),
+    'sin': (*_SIN, 6, DOUBLE),
+    'cos_short': (*_COS, 3, DOUBLE),
+    'cos': (*_COS, 6, DOUBLE),
+    'log_short': (*_LOG, 4, DOUBLE),
+    'log_tail': (*_LOG_TAIL, 8, DOUBLE),
+    'atan_short': (*_ATAN, 5, DOUBLE),
+    'atan': (*_ATAN, 11, DOUBLE),
+    'asin_short': (*_ASIN, 6, DOUBLE),
+    'asin': (*_ASIN, 13, DOUBLE),
+    'erf_short': (*_ERF, 7, DOUBLE),
+    'erf': (*_ERF, 12, DOUBLE),
+    'erfc_short': (*_ERFC_SHORT, 11, DOUBLE),
+    'erfc': (*_ERFC, 23, DOUBLE),
+    'erf_inv': (*_ERF_INV, 10, DOUBLE),
+    'erf_inv_tail': (*_ERF_INV_TAIL, 10, DOUBLE),
 }
 
 

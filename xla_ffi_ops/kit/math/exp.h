@@ -27,7 +27,7 @@ XLA_FFI_OPS_HD V PowerOfTwo(V rounded) {
   return BitCast<V>(BitsOf(rounded) << kMantissa<V>);
 }
 
-// exp(x) = scale * significand.
+// exp(x + low) = scale * significand.
 template <typename V>
 struct ExpParts {
   V scale, significand;
@@ -41,12 +41,14 @@ XLA_FFI_OPS_HD V OnePlus(V r) {
   return sum + (ExpConstants<V>::Rest(r) * r * r + lost);
 }
 
-template <typename V>
-XLA_FFI_OPS_HD ExpParts<V> SplitExp(V x) {
+// `low` may be left out.
+template <typename V, typename... Low>
+XLA_FFI_OPS_HD ExpParts<V> SplitExp(V x, Low... low) {
   using Constants = ExpConstants<V>;
   const V rounded = x * Element<V>(1.4426950408889634) + kRoundExponent<V>;
   const V n = rounded - kRoundExponent<V>;
-  const V r = (x - n * Constants::kLn2High) - n * Constants::kLn2Low;
+  const V less = ((n * Constants::kLn2Low) - ... - low);
+  const V r = (x - n * Constants::kLn2High) - less;
   return {PowerOfTwo(rounded), OnePlus(r)};
 }
 
@@ -64,9 +66,9 @@ XLA_FFI_OPS_HD V Expm1Rest(V r) {
   }
 }
 
-// (exp(x) - 1) / 2, which overflows later than exp(x) does; x is at least -40.
+// (exp(x) - 1) / 4, for x from -40 to where twice that overflows.
 template <typename V>
-XLA_FFI_OPS_HD V HalfExpm1(V x) {
+XLA_FFI_OPS_HD V QuarterExpm1(V x) {
   using Constants = ExpConstants<V>;
   const V rounded = x * Element<V>(1.4426950408889634) + kRoundExponent<V>;
   const V n = rounded - kRoundExponent<V>;
@@ -74,9 +76,9 @@ XLA_FFI_OPS_HD V HalfExpm1(V x) {
   const V r = high - n * Constants::kLn2Low;
   const V low = (high - r) - n * Constants::kLn2Low;
   const V q = Expm1Rest(r) * r * r + low;
-  // scale r + (scale - 1 / 2), with its rounding error: scale r is exact.
-  const V scale = PowerOfTwo(rounded - 1);
-  const V ones = scale - Element<V>(0.5);
+  // scale r + (scale - 1 / 4), with its rounding error: scale r is exact.
+  const V scale = PowerOfTwo(rounded - 2);
+  const V ones = scale - Element<V>(0.25);
   const V sum = scale * r + ones;
   const V error = scale * r + (ones - sum);
   return sum + (scale * q + error);
@@ -87,19 +89,22 @@ template <typename V>
 inline constexpr Element<V> kMostExp =
     sizeof(Element<V>) == 4 ? 0x1.62e42ep6 : 0x1.62e42fefa39efp9;
 
+template <typename V, typename... Low>
+XLA_FFI_OPS_HD V ExpOf(V x, Low... low) {
+  const auto parts = SplitExp(x, low...);
+  // The sum of the exponents, since 2^128 is no float.
+  const V exp = BitCast<V>(BitsOf(parts.significand) + BitsOf(parts.scale) -
+                           (Element<Bits<V>>{kBias<V>} << kMantissa<V>));
+  const V finite = Select(x <= kMostExp<V>, exp, x + kInfinity<V>);
+  return Select(x < ExpConstants<V>::kLeast, V{}, finite);
+}
+
 }  // namespace internal
 
 // At most 1 ulp.
 template <typename V>
 XLA_FFI_OPS_HD V Exp(V x) {
-  const auto parts = internal::SplitExp(x);
-  // The sum of the exponents, since 2^128 is no float.
-  const V exp =
-      BitCast<V>(BitsOf(parts.significand) + BitsOf(parts.scale) -
-                 (Element<Bits<V>>{kBias<V>} << kMantissa<V>));
-  const V finite =
-      Select(x <= internal::kMostExp<V>, exp, x + kInfinity<V>);
-  return Select(x < internal::ExpConstants<V>::kLeast, V{}, finite);
+  return internal::ExpOf(x);
 }
 
 // At most 1 ulp.
@@ -120,9 +125,9 @@ XLA_FFI_OPS_HD V Exp2(V x) {
 template <typename V>
 XLA_FFI_OPS_HD V Expm1(V x) {
   const V least = Fill<V>(-40);
-  const V half = internal::HalfExpm1(Select(x < least, least, x));
+  const V quarter = internal::QuarterExpm1(Select(x < least, least, x));
   const V finite =
-      Select(x <= internal::kMostExp<V>, half + half, x + kInfinity<V>);
+      Select(x <= internal::kMostExp<V>, 4 * quarter, x + kInfinity<V>);
   return Select(Abs(x) < Limits<V>::epsilon() / 4, x, finite);
 }
 

@@ -16,7 +16,7 @@ namespace xla_ffi_ops::math {
 
 namespace internal {
 
-// x = 2^k m, with m from sqrt(1/2) to sqrt(2), for x that is normal.
+// x = 2^k m, with m from sqrt(1/2) to sqrt(2).
 template <typename V>
 struct LogParts {
   V k, m;
@@ -29,11 +29,20 @@ XLA_FFI_OPS_HD LogParts<V> SplitLog(V x) {
   const auto root = BitCast<Element<Bits<V>>>(Element<V>(0.70710678118654752));
   const Bits<V> bits = BitsOf(x) + (one - root);
   const Bits<V> exponent = bits >> kMantissa<V>;
-  const V k =
-      BitCast<V>(exponent + BitCast<Element<Bits<V>>>(kRound<V>)) -
-      (kRound<V> + kBias<V>);
+  const V k = BitCast<V>(exponent + BitCast<Element<Bits<V>>>(kRound<V>)) -
+              (kRound<V> + kBias<V>);
   return {k, BitCast<V>(BitsOf(x) + one - (exponent << kMantissa<V>)),
           exponent};
+}
+
+// The same for subnormal numbers, too, but for `exponent`.
+template <typename V>
+XLA_FFI_OPS_HD LogParts<V> SplitAny(V x) {
+  constexpr Element<V> kUp = int64_t{1} << (kMantissa<V> + 1);
+  const auto is_small = x < Limits<V>::min();
+  auto parts = SplitLog(Select(is_small, x * kUp, x));
+  parts.k -= Select(is_small, Fill<V>(kMantissa<V> + 1), V{});
+  return parts;
 }
 
 // k ln(2) + log(1 + f) + low.
@@ -53,12 +62,8 @@ XLA_FFI_OPS_HD V JoinLog(V k, V f, V low) {
 // At most 1 ulp.
 template <typename V>
 XLA_FFI_OPS_HD V Log(V x) {
-  constexpr Element<V> kUp = int64_t{1} << (kMantissa<V> + 1);
-  const auto is_small = x < Limits<V>::min();
-  const auto parts = internal::SplitLog(Select(is_small, x * kUp, x));
-  const V k =
-      parts.k - Select(is_small, Fill<V>(kMantissa<V> + 1), V{});
-  const V log = internal::JoinLog(k, parts.m - 1, V{});
+  const auto parts = internal::SplitAny(x);
+  const V log = internal::JoinLog(parts.k, parts.m - 1, V{});
   const V at_most_zero = Select(x == V{}, Fill<V>(-kInfinity<V>),
                                 Fill<V>(Limits<V>::quiet_NaN()));
   return Select(x <= V{}, at_most_zero, Select(x < kInfinity<V>, log, x));

@@ -192,7 +192,7 @@ XLA_FFI_OPS_HD V Join(Half low, Half high, std::integer_sequence<int, i...>) {
 template <typename Fn, typename V, typename... More>
 XLA_FFI_OPS_HD V InDouble(Fn fn, V x, More... more) {
   if constexpr (kIsScalar<V>) {
-    return static_cast<float>(fn(static_cast<double>(x), double{more}...));
+    return static_cast<float>(fn(static_cast<double>(x), static_cast<double>(more)...));
   } else {
     using Halves = HalvesOf<V>;
     using Float = typename Halves::Float;
