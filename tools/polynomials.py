@@ -13,7 +13,7 @@ import sys
 
 import mpmath as mp
 
-mp.mp.dps = 50
+mp.mp.dps = 40
 FLOAT, DOUBLE = 24, 53
 
 
@@ -88,6 +88,7 @@ _ERF = (_erf, lambda z: 1, 0, mp.mpf(0.875) ** 2)
 _ERFC = (_erfc, lambda t: 1, mp.mpf(-2.5) / 3.5, mp.mpf(24.3) / 30.3)
 _ERFC_SHORT = (_erfc, lambda t: 1, mp.mpf(-2.5) / 3.5, mp.mpf(7.5) / 13.5)
 _ERF_INV = (_erf_inv, lambda w: 1 / _erf_inv(w), 0, 5)
+_ERF_INV_SHORT = (_erf_inv_tail, lambda v: 1 / v, mp.sqrt(5), 4)
 _ERF_INV_TAIL = (_erf_inv_tail, lambda v: 1 / v, mp.sqrt(5), mp.mpf(6.1))
 
 # name: function, weight, interval, number of coefficients, digits of the type.
@@ -107,9 +108,10 @@ POLYNOMIALS = {
     'erf_short': (*_ERF, 7, DOUBLE),
     'erf': (*_ERF, 12, DOUBLE),
     'erfc_short': (*_ERFC_SHORT, 11, DOUBLE),
-    'erfc': (*_ERFC, 23, DOUBLE),
+    'erfc': (*_ERFC, 22, DOUBLE),
     'erf_inv': (*_ERF_INV, 10, DOUBLE),
-    'erf_inv_tail': (*_ERF_INV_TAIL, 10, DOUBLE),
+    'erf_inv_short': (*_ERF_INV_SHORT, 12, DOUBLE),
+    'erf_inv_tail': (*_ERF_INV_TAIL, 9, DOUBLE),
 }
 
 
@@ -130,26 +132,18 @@ def _evaluate(c, powers, x):
   return mp.fsum(a * x**p for a, p in zip(c, powers, strict=True))
 
 
-def _fit(nodes, values, scales, powers):
-  """The coefficients whose largest error, times its scale, is least."""
-  lawson = [mp.mpf(1)] * len(nodes)
-  best = None
+def _lawson(nodes, values, scales, powers):
+  """Weights that make the largest error, times its scale, least."""
+  weights = [s * s for s in scales]
   for _ in range(24):
-    weights = [w * s * s for w, s in zip(lawson, scales, strict=True)]
     c = _solve(nodes, values, weights, powers)
     errors = [
         abs(_evaluate(c, powers, x) - y) * s
         for x, y, s in zip(nodes, values, scales, strict=True)
     ]
-    if best is None or max(errors) < best[0]:
-      best = max(errors), c
-    total = mp.fsum(w * e for w, e in zip(lawson, errors, strict=True))
-    if not total:
-      break
-    lawson = [
-        w * e / total * len(nodes) for w, e in zip(lawson, errors, strict=True)
-    ]
-  return best
+    total = mp.fsum(w * e for w, e in zip(weights, errors, strict=True))
+    weights = [w * e / total for w, e in zip(weights, errors, strict=True)]
+  return weights
 
 
 def _rounded(x, digits):
@@ -167,6 +161,7 @@ def coefficients(function, weight, low, high, count, digits):
   ]
   exact = [function(x) for x in nodes]
   scales = [mp.mpf(weight(x)) for x in nodes]
+  weights = _lawson(nodes, exact, scales, range(count))
   rounded = []
   while len(rounded) < count:
     known = range(len(rounded))
@@ -174,7 +169,7 @@ def coefficients(function, weight, low, high, count, digits):
         y - _evaluate(rounded, known, x)
         for x, y in zip(nodes, exact, strict=True)
     ]
-    _, c = _fit(nodes, values, scales, range(len(rounded), count))
+    c = _solve(nodes, values, weights, range(len(rounded), count))
     rounded.append(_rounded(c[0], digits))
   errors = [
       abs(_evaluate(rounded, range(count), x) - y) * s

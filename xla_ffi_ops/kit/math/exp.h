@@ -84,6 +84,15 @@ XLA_FFI_OPS_HD V QuarterExpm1(V x) {
   return sum + (scale * q + error);
 }
 
+// exp(x) in double, right to 2^-31, for x from -700 to 700.
+template <typename V>
+XLA_FFI_OPS_HD V ShortExp(V x) {
+  const V rounded = x * 1.4426950408889634 + kRoundExponent<V>;
+  const V n = rounded - kRoundExponent<V>;
+  const V r = x - n * 0.69314718055994531;
+  return PowerOfTwo(rounded) * (1 + (Polynomial(r, kExpm1) * r * r + r));
+}
+
 // The largest x whose exp(x) is finite.
 template <typename V>
 inline constexpr Element<V> kMostExp =

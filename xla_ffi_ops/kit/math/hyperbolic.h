@@ -20,16 +20,6 @@ inline constexpr float kTanh[] = {
 // The largest number whose sinh and cosh are finite in double.
 inline constexpr double kMostSinh = 0x1.633ce8fb9f87dp9;
 
-// fn(x), in double.
-template <typename Fn, typename V>
-XLA_FFI_OPS_HD V AsDouble(Fn fn, V x) {
-  if constexpr (sizeof(Element<V>) == 4) {
-    return InDouble(fn, x);
-  } else {
-    return fn(x);
-  }
-}
-
 }  // namespace internal
 
 // At most 1 ulp for float, 2 for double.
@@ -58,7 +48,7 @@ XLA_FFI_OPS_HD V Tanh(V x) {
 // At most 0.6 ulp for float and 2 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Sinh(V x) {
-  return internal::AsDouble(
+  return InDouble(
       [](auto d) XLA_FFI_OPS_INLINED {
         // With h = (e^|x| - 1) / 2, it is h + h / (2 h + 1).
         using D = decltype(d);
@@ -74,7 +64,7 @@ XLA_FFI_OPS_HD V Sinh(V x) {
 // At most 0.6 ulp for float and 2 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Cosh(V x) {
-  return internal::AsDouble(
+  return InDouble(
       [](auto d) XLA_FFI_OPS_INLINED {
         using D = decltype(d);
         const D a = Abs(d), most = Fill<D>(internal::kMostSinh);
@@ -90,7 +80,7 @@ XLA_FFI_OPS_HD V Cosh(V x) {
 // At most 0.6 ulp for float and 2.5 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Asinh(V x) {
-  return internal::AsDouble(
+  return InDouble(
       [](auto d) XLA_FFI_OPS_INLINED {
         // log(1 + a + a^2 / (1 + sqrt(1 + a^2))), and log(2 a) far out.
         using D = decltype(d);
@@ -109,7 +99,7 @@ XLA_FFI_OPS_HD V Asinh(V x) {
 // At most 0.6 ulp for float and 2.5 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Acosh(V x) {
-  return internal::AsDouble(
+  return InDouble(
       [](auto d) XLA_FFI_OPS_INLINED {
         // log(1 + t + sqrt(2 t + t^2)) with t = x - 1, and log(2 x) far out.
         using D = decltype(d);
@@ -125,7 +115,7 @@ XLA_FFI_OPS_HD V Acosh(V x) {
 // At most 0.6 ulp for float and 2.5 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Atanh(V x) {
-  return internal::AsDouble(
+  return InDouble(
       [](auto d) XLA_FFI_OPS_INLINED {
         using D = decltype(d);
         const D a = Abs(d);

@@ -120,30 +120,24 @@ XLA_FFI_OPS_HD V AcosOf(V x) {
 template <typename V>
 XLA_FFI_OPS_HD V Atan(V x) {
   const auto atan = [](auto d) XLA_FFI_OPS_INLINED {
-    constexpr bool is_short = sizeof(Element<V>) == 4;
     using D = decltype(d);
     const D one = D{} + 1;
-    return WithSign(internal::AngleOf<is_short>(Abs(d), one, one < D{}), d);
+    return WithSign(internal::AngleOf<kIsFloat<V>>(Abs(d), one, one < D{}), d);
   };
-  if constexpr (sizeof(Element<V>) == 4) {
-    return InDouble(atan, x);
-  } else {
-    return atan(x);
-  }
+  return InDouble(atan, x);
 }
 
 // At most 0.6 ulp for float and 2 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Atan2(V y, V x) {
   const auto atan = [](auto y, auto x) XLA_FFI_OPS_INLINED {
-    constexpr bool is_short = sizeof(Element<V>) == 4;
     using D = decltype(x);
     const D one = D{} + 1;
     D a = Abs(y), b = Abs(x);
     // Two infinities are as two ones.
     const auto both = Select(a < b, a, b) == Fill<D>(kInfinity<D>);
     a = Select(both, one, a), b = Select(both, one, b);
-    if constexpr (!is_short) {  // Neither sums nor differences leave the range.
+    if constexpr (!kIsFloat<V>) {  // Neither sums nor differences leave the range.
       const D most = Select(a > b, a, b);
       const D scale = Select(most > Fill<D>(0x1p1000), Fill<D>(0x1p-100),
                              Select(most < Fill<D>(0x1p-900),
@@ -151,40 +145,28 @@ XLA_FFI_OPS_HD V Atan2(V y, V x) {
       a *= scale, b *= scale;
     }
     const D angle =
-        internal::AngleOf<is_short>(a, b, WithSign(one, x) < D{});
+        internal::AngleOf<kIsFloat<V>>(a, b, WithSign(one, x) < D{});
     return WithSign(Select((x != x) | (y != y), x + y, angle), y);
   };
-  if constexpr (sizeof(Element<V>) == 4) {
-    return InDouble(atan, y, x);
-  } else {
-    return atan(y, x);
-  }
+  return InDouble(atan, y, x);
 }
 
 // At most 0.6 ulp for float and 1.5 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Asin(V x) {
   const auto asin = [](auto d) XLA_FFI_OPS_INLINED {
-    return internal::AsinOf<sizeof(Element<V>) == 4>(d);
+    return internal::AsinOf<kIsFloat<V>>(d);
   };
-  if constexpr (sizeof(Element<V>) == 4) {
-    return InDouble(asin, x);
-  } else {
-    return asin(x);
-  }
+  return InDouble(asin, x);
 }
 
 // At most 0.6 ulp for float and 1.5 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Acos(V x) {
   const auto acos = [](auto d) XLA_FFI_OPS_INLINED {
-    return internal::AcosOf<sizeof(Element<V>) == 4>(d);
+    return internal::AcosOf<kIsFloat<V>>(d);
   };
-  if constexpr (sizeof(Element<V>) == 4) {
-    return InDouble(acos, x);
-  } else {
-    return acos(x);
-  }
+  return InDouble(acos, x);
 }
 
 }  // namespace xla_ffi_ops::math

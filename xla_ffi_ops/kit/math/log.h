@@ -57,6 +57,22 @@ XLA_FFI_OPS_HD V JoinLog(V k, V f, V low) {
   return k * Constants::kLn2High - (lower - f);
 }
 
+// With s and z = s^2 as above, (log(1 + f) - 2 s) / s^3, right to float.
+inline constexpr double kShortLog[] = {
+    0x1.555554fdbb6efp-1, 0x1.999a7a46e6d86p-2, 0x1.2438e9d68fa67p-2,
+    0x1.e2f39d6220b2dp-3};
+
+// log(x) in double, right to 2^-36, for positive, finite, normal numbers.
+template <typename V>
+XLA_FFI_OPS_HD V ShortLog(V x) {
+  const auto parts = SplitLog(x);
+  const V f = parts.m - 1;
+  const V s = f / (2 + f);
+  const V z = s * s;
+  const V tail = z * Polynomial(z, kShortLog) * s;
+  return parts.k * 0.69314718055994531 + (2 * s + tail);
+}
+
 }  // namespace internal
 
 // At most 1 ulp.

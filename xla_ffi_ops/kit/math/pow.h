@@ -12,11 +12,7 @@ namespace xla_ffi_ops::math {
 
 namespace internal {
 
-// With z = s^2, log((1 + s) / (1 - s)) is 2 s + s^3 times the first, which is
-// right to float; and times 2/3 + z times the second.
-inline constexpr double kShortLog[] = {
-    0x1.555554fdbb6efp-1, 0x1.999a7a46e6d86p-2, 0x1.2438e9d68fa67p-2,
-    0x1.e2f39d6220b2dp-3};
+// With z = s^2, log((1 + s) / (1 - s)) is 2 s + s^3 (2/3 + z times this).
 inline constexpr double kLogTail[] = {
     0x1.9999999999996p-2, 0x1.2492492492f4fp-2, 0x1.c71c71c596f0ep-3,
     0x1.745d18291c053p-3, 0x1.3b1364db23f22p-3, 0x1.11206c3f2fccdp-3,
@@ -82,25 +78,6 @@ XLA_FFI_OPS_HD V LongPow(V x, V y) {
                Select(is_far, V{}, product.low));
 }
 
-// The same in double, right to float.
-template <typename V>
-XLA_FFI_OPS_HD V ShortPow(V x, V y) {
-  const auto parts = SplitLog(x);
-  const V f = parts.m - 1;
-  const V s = f / (2 + f);
-  const V z = s * s;
-  const V tail = z * Polynomial(z, kShortLog) * s;
-  const V log = parts.k * 0.69314718055994531 + (2 * s + tail);
-  // Where exp is infinite and 0 in float.
-  const V most = Fill<V>(128), product = y * log;
-  const V t = Select(product > most, most,
-                     Select(product < -most, -most, product));
-  const V rounded = t * 1.4426950408889634 + kRoundExponent<V>;
-  const V n = rounded - kRoundExponent<V>;
-  const V r = t - n * 0.69314718055994531;
-  return PowerOfTwo(rounded) * (1 + (Polynomial(r, kExpm1) * r * r + r));
-}
-
 }  // namespace internal
 
 // At most 0.6 ulp for float and 1 for double.
@@ -108,15 +85,19 @@ template <typename V>
 XLA_FFI_OPS_HD V Pow(V x, V y) {
   const V a = Abs(x), size = Abs(y), one = V{} + 1;
   const V infinity = Fill<V>(kInfinity<V>);
-  V power = V{};
-  if constexpr (sizeof(Element<V>) == 4) {
-    power = InDouble(
-        [](auto x, auto y)
-            XLA_FFI_OPS_INLINED { return internal::ShortPow(x, y); },
-        a, y);
-  } else {
-    power = internal::LongPow(a, y);
-  }
+  V power = InDouble(
+      [](auto x, auto y) XLA_FFI_OPS_INLINED {
+        if constexpr (kIsFloat<V>) {
+          // Where exp is infinite and 0 in float.
+          using D = decltype(x);
+          const D most = Fill<D>(128), t = y * internal::ShortLog(x);
+          return internal::ShortExp(
+              Select(t > most, most, Select(t < -most, -most, t)));
+        } else {
+          return internal::LongPow(x, y);
+        }
+      },
+      a, y);
   power = Select(a == V{}, Select(y < V{}, infinity, V{}), power);
   power = Select(a == infinity, Select(y < V{}, V{}, infinity), power);
   power = Select(a == one, one, power);

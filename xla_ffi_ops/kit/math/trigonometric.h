@@ -79,10 +79,8 @@ XLA_FFI_OPS_HD V OfVector(Fn fn, V x) {
   if constexpr (kIsScalar<V>) {
     using Vector = typename VectorOf<double, 16>::type;
     return static_cast<V>(fn(Fill<Vector>(x))[0]);
-  } else if constexpr (sizeof(Element<V>) == 4) {
-    return InDouble(fn, x);
   } else {
-    return fn(x);
+    return InDouble(fn, x);
   }
 }
 
@@ -91,10 +89,9 @@ XLA_FFI_OPS_HD V OfVector(Fn fn, V x) {
 // At most 0.6 ulp for float and 1 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Sin(V x) {
-  constexpr bool is_short = sizeof(Element<V>) == 4;
   return internal::OfVector(
       [](auto d) XLA_FFI_OPS_INLINED {
-        return internal::FlipSign(internal::SinOf<is_short>(d, 0), d);
+        return internal::FlipSign(internal::SinOf<kIsFloat<V>>(d, 0), d);
       },
       x);
 }
@@ -102,10 +99,9 @@ XLA_FFI_OPS_HD V Sin(V x) {
 // At most 0.6 ulp for float and 1 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Cos(V x) {
-  constexpr bool is_short = sizeof(Element<V>) == 4;
   return internal::OfVector(
       [](auto d) XLA_FFI_OPS_INLINED {
-        return internal::SinOf<is_short>(d, 1);
+        return internal::SinOf<kIsFloat<V>>(d, 1);
       },
       x);
 }
@@ -113,9 +109,8 @@ XLA_FFI_OPS_HD V Cos(V x) {
 // At most 0.6 ulp for float and 2.5 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Tan(V x) {
-  constexpr bool is_short = sizeof(Element<V>) == 4;
   return internal::OfVector(
-      [](auto d) XLA_FFI_OPS_INLINED { return internal::TanOf<is_short>(d); },
+      [](auto d) XLA_FFI_OPS_INLINED { return internal::TanOf<kIsFloat<V>>(d); },
       x);
 }
 

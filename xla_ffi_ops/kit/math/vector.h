@@ -188,11 +188,19 @@ XLA_FFI_OPS_HD V Join(Half low, Half high, std::integer_sequence<int, i...>) {
 #endif
 }
 
-// fn(x), computed in double and rounded to float; also of two operands.
+// Whether the elements are float.
+template <typename V>
+inline constexpr bool kIsFloat = sizeof(Element<V>) == 4;
+
+// fn(x), computed in double, and rounded if x is of float; also of more
+// operands.
 template <typename Fn, typename V, typename... More>
 XLA_FFI_OPS_HD V InDouble(Fn fn, V x, More... more) {
-  if constexpr (kIsScalar<V>) {
-    return static_cast<float>(fn(static_cast<double>(x), static_cast<double>(more)...));
+  if constexpr (!kIsFloat<V>) {
+    return fn(x, more...);
+  } else if constexpr (kIsScalar<V>) {
+    return static_cast<float>(
+        fn(static_cast<double>(x), static_cast<double>(more)...));
   } else {
     using Halves = HalvesOf<V>;
     using Float = typename Halves::Float;
