@@ -106,7 +106,7 @@ XLA_FFI_OPS_HD V ErfInvOf(V x) {
 
 }  // namespace internal
 
-// At most 0.6 ulp for float and 1 for double.
+// At most 0.6 ulp for float and 1.5 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Erf(V x) {
   return InDouble(

@@ -51,7 +51,7 @@ XLA_FFI_OPS_HD V JoinLog(V k, V f, V low) {
   using Constants = xla_ffi_ops::internal::LogConstants<Element<V>>;
   const V s = f / (2 + f);
   const V z = s * s;
-  const V square = Fixed(f * f * Element<V>(0.5));
+  const V square = Abs(f * f * Element<V>(0.5));  // Fuses with nothing.
   const V rest = Constants::Rest(z) * z + square;
   const V lower = (square - s * rest) - (k * Constants::kLn2Low + low);
   return k * Constants::kLn2High - (lower - f);

@@ -9,7 +9,7 @@
 
 namespace xla_ffi_ops::math {
 
-// 1 / sqrt(x). At most 2 ulp.
+// 1 / sqrt(x). At most 1.5 ulp.
 template <typename V>
 XLA_FFI_OPS_HD V Rsqrt(V x) {
   return 1 / Sqrt(x);
