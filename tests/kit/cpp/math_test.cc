@@ -46,15 +46,13 @@ struct Reference {
   double low, high;                // where to look more closely
 };
 
-#define REFERENCE(name, value, ...)                     \
-  {                                                     \
-    name,                                               \
-        []([[maybe_unused]] double x, [[maybe_unused]] double w, \
-           [[maybe_unused]] double y) -> double { return value; }, \
-        []([[maybe_unused]] Wide x, [[maybe_unused]] Wide w, \
-           [[maybe_unused]] Wide y) -> Wide { return value; }, \
-        __VA_ARGS__                                     \
-  }
+#define REFERENCE(name, value, ...)                           \
+  {name,                                                      \
+   []([[maybe_unused]] double x, [[maybe_unused]] double w,   \
+      [[maybe_unused]] double y) -> double { return value; }, \
+   []([[maybe_unused]] Wide x, [[maybe_unused]] Wide w,       \
+      [[maybe_unused]] Wide y) -> Wide { return value; },     \
+   __VA_ARGS__}
 
 const Reference kReferences[] = {
     REFERENCE("exp", std::exp(x), 1, 1, -90, 90),
