@@ -207,6 +207,7 @@ void Test(const char* name, const Loops<T>& loops, Exact exact, double bound,
               sizeof(T) == 4 ? "float" : "double", worst,
               static_cast<double>(operands.x[at]),
               static_cast<double>(operands.w[at]));
+  std::fflush(stdout);  // A CHECK that fails aborts.
   CHECK(worst <= bound);
   for (const Loop<T> other : loops.others) {
     const std::vector<T> others = Results(other, operands);
