@@ -93,25 +93,25 @@ _ERF_INV_TAIL = (_erf_inv_tail, lambda v: 1 / v, mp.sqrt(5), mp.mpf(6.1))
 
 # name: function, weight, interval, number of coefficients, digits of the type.
 POLYNOMIALS = {
-    'expm1_float': (*_EXP, 6, FLOAT),
-    'tanh_float': (*_TANH, 7, FLOAT),
-    'sin_short': (*_SIN, 3, DOUBLE),
-    'sin': (*_SIN, 6, DOUBLE),
-    'cos_short': (*_COS, 3, DOUBLE),
-    'cos': (*_COS, 6, DOUBLE),
-    'log_short': (*_LOG, 4, DOUBLE),
-    'log_tail': (*_LOG_TAIL, 8, DOUBLE),
-    'atan_short': (*_ATAN, 5, DOUBLE),
-    'atan': (*_ATAN, 11, DOUBLE),
-    'asin_short': (*_ASIN, 6, DOUBLE),
-    'asin': (*_ASIN, 13, DOUBLE),
-    'erf_short': (*_ERF, 7, DOUBLE),
-    'erf': (*_ERF, 12, DOUBLE),
-    'erfc_short': (*_ERFC_SHORT, 11, DOUBLE),
-    'erfc': (*_ERFC, 22, DOUBLE),
-    'erf_inv': (*_ERF_INV, 10, DOUBLE),
-    'erf_inv_short': (*_ERF_INV_SHORT, 12, DOUBLE),
-    'erf_inv_tail': (*_ERF_INV_TAIL, 9, DOUBLE),
+    "expm1_float": (*_EXP, 6, FLOAT),
+    "tanh_float": (*_TANH, 7, FLOAT),
+    "sin_short": (*_SIN, 3, DOUBLE),
+    "sin": (*_SIN, 6, DOUBLE),
+    "cos_short": (*_COS, 3, DOUBLE),
+    "cos": (*_COS, 6, DOUBLE),
+    "log_short": (*_LOG, 4, DOUBLE),
+    "log_tail": (*_LOG_TAIL, 8, DOUBLE),
+    "atan_short": (*_ATAN, 5, DOUBLE),
+    "atan": (*_ATAN, 11, DOUBLE),
+    "asin_short": (*_ASIN, 6, DOUBLE),
+    "asin": (*_ASIN, 13, DOUBLE),
+    "erf_short": (*_ERF, 7, DOUBLE),
+    "erf": (*_ERF, 12, DOUBLE),
+    "erfc_short": (*_ERFC_SHORT, 11, DOUBLE),
+    "erfc": (*_ERFC, 22, DOUBLE),
+    "erf_inv": (*_ERF_INV, 10, DOUBLE),
+    "erf_inv_short": (*_ERF_INV_SHORT, 12, DOUBLE),
+    "erf_inv_tail": (*_ERF_INV_TAIL, 9, DOUBLE),
 }
 
 
@@ -180,18 +180,20 @@ def coefficients(function, weight, low, high, count, digits):
 
 def _hex(x, digits):
   text = float(x).hex()
-  mantissa, exponent = text.split('p')
-  mantissa = mantissa.rstrip('0') if '.' in mantissa else mantissa
-  return mantissa.rstrip('.') + 'p' + exponent + ('f' if digits == FLOAT else '')
+  mantissa, exponent = text.split("p")
+  mantissa = mantissa.rstrip("0") if "." in mantissa else mantissa
+  return (
+      mantissa.rstrip(".") + "p" + exponent + ("f" if digits == FLOAT else "")
+  )
 
 
 def main(names):
   for name in names or POLYNOMIALS:
     polynomial, error = coefficients(*POLYNOMIALS[name])
-    print(f'{name}: 2^{mp.nstr(mp.log(error, 2), 4)}')
+    print(f"{name}: 2^{mp.nstr(mp.log(error, 2), 4)}")
     digits = POLYNOMIALS[name][-1]
-    print('    ' + ',\n    '.join(_hex(c, digits) for c in polynomial))
+    print("    " + ",\n    ".join(_hex(c, digits) for c in polynomial))
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
   main(sys.argv[1:])

@@ -45,7 +45,9 @@ void Run(const T* x, const T* w, T* y, int64_t n) {
 template <typename Fn, typename T>
 Loops<T> LoopsOf() {
 #ifdef MATH_FORMS
-  return {Run<Fn, T, 0>, {Run<Fn, T, sizeof(T)>, Run<Fn, T, 16>, Run<Fn, T, 32>, Run<Fn, T, 64>}};
+  return {
+      Run<Fn, T, 0>,
+      {Run<Fn, T, sizeof(T)>, Run<Fn, T, 16>, Run<Fn, T, 32>, Run<Fn, T, 64>}};
 #else
   return {Run<Fn, T, 0>, {}};
 #endif
@@ -94,18 +96,14 @@ MathFunction Named(const char* name) {
 
 const std::vector<MathFunction>& MathFunctions() {
   static const std::vector<MathFunction> functions = {
-      Named<Exp>("exp"),       Named<Exp2>("exp2"),
-      Named<Expm1>("expm1"),   Named<Logistic>("logistic"),
-      Named<Log>("log"),       Named<Log1p>("log1p"),
-      Named<Sin>("sin"),       Named<Cos>("cos"),
-      Named<Tan>("tan"),       Named<Tanh>("tanh"),
-      Named<Sinh>("sinh"),     Named<Cosh>("cosh"),
-      Named<Asinh>("asinh"),   Named<Acosh>("acosh"),
-      Named<Atanh>("atanh"),   Named<Atan>("atan"),
-      Named<Atan2>("atan2"),   Named<Asin>("asin"),
-      Named<Acos>("acos"),     Named<Pow>("pow"),
-      Named<Cbrt>("cbrt"),     Named<Rsqrt>("rsqrt"),
-      Named<Erf>("erf"),       Named<Erfc>("erfc"),
+      Named<Exp>("exp"),           Named<Exp2>("exp2"),   Named<Expm1>("expm1"),
+      Named<Logistic>("logistic"), Named<Log>("log"),     Named<Log1p>("log1p"),
+      Named<Sin>("sin"),           Named<Cos>("cos"),     Named<Tan>("tan"),
+      Named<Tanh>("tanh"),         Named<Sinh>("sinh"),   Named<Cosh>("cosh"),
+      Named<Asinh>("asinh"),       Named<Acosh>("acosh"), Named<Atanh>("atanh"),
+      Named<Atan>("atan"),         Named<Atan2>("atan2"), Named<Asin>("asin"),
+      Named<Acos>("acos"),         Named<Pow>("pow"),     Named<Cbrt>("cbrt"),
+      Named<Rsqrt>("rsqrt"),       Named<Erf>("erf"),     Named<Erfc>("erfc"),
       Named<ErfInv>("erf_inv"),
   };
   return functions;

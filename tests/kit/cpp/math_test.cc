@@ -46,15 +46,13 @@ struct Reference {
   double low, high;                // where to look more closely
 };
 
-#define REFERENCE(name, value, ...)                     \
-  {                                                     \
-    name,                                               \
-        []([[maybe_unused]] double x, [[maybe_unused]] double w, \
-           [[maybe_unused]] double y) -> double { return value; }, \
-        []([[maybe_unused]] Wide x, [[maybe_unused]] Wide w, \
-           [[maybe_unused]] Wide y) -> Wide { return value; }, \
-        __VA_ARGS__                                     \
-  }
+#define REFERENCE(name, value, ...)                           \
+  {name,                                                      \
+   []([[maybe_unused]] double x, [[maybe_unused]] double w,   \
+      [[maybe_unused]] double y) -> double { return value; }, \
+   []([[maybe_unused]] Wide x, [[maybe_unused]] Wide w,       \
+      [[maybe_unused]] Wide y) -> Wide { return value; },     \
+   __VA_ARGS__}
 
 const Reference kReferences[] = {
     REFERENCE("exp", std::exp(x), 1, 1, -90, 90),
@@ -209,6 +207,7 @@ void Test(const char* name, const Loops<T>& loops, Exact exact, double bound,
               sizeof(T) == 4 ? "float" : "double", worst,
               static_cast<double>(operands.x[at]),
               static_cast<double>(operands.w[at]));
+  std::fflush(stdout);  // A CHECK that fails aborts.
   CHECK(worst <= bound);
   for (const Loop<T> other : loops.others) {
     const std::vector<T> others = Results(other, operands);

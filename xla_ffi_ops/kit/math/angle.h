@@ -10,8 +10,8 @@
 
 namespace xla_ffi_ops::math::internal {
 
-// x = (r + low) + n pi / 2, with |r| of at most pi / 4, or little more. Only the
-// two lowest bits of n are kept.
+// x = (r + low) + n pi / 2, with |r| of at most pi / 4, or little more. Only
+// the two lowest bits of n are kept.
 template <typename V>
 struct Angle {
   V r, low;
@@ -22,15 +22,26 @@ struct Angle {
 // multiples of 4 are left out.
 [[gnu::noinline, gnu::cold]] inline Angle<double> ReduceHuge(double x) {
   // 2 / pi, after a word of zeros.
-  constexpr uint64_t kTwoOverPi[] = {
-      0,
-      0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
-      0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c,
-      0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41,
-      0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
-      0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
-      0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08,
-      0x56033046fc7b6bab};
+  constexpr uint64_t kTwoOverPi[] = {0,
+                                     0xa2f9836e4e441529,
+                                     0xfc2757d1f534ddc0,
+                                     0xdb6295993c439041,
+                                     0xfe5163abdebbc561,
+                                     0xb7246e3a424dd2e0,
+                                     0x06492eea09d1921c,
+                                     0xfe1deb1cb129a73e,
+                                     0xe88235f52ebb4484,
+                                     0xe99c7026b45f7e41,
+                                     0x3991d639835339f4,
+                                     0x9c845f8bbdf9283b,
+                                     0x1ff897ffde05980f,
+                                     0xef2f118b5a0a6d1f,
+                                     0x6d367ecf27cb09b7,
+                                     0x4f463f669e5fea2d,
+                                     0x7527bac7ebe5f17b,
+                                     0x3d0739f78a5292ea,
+                                     0x6bfb5fb11f8d5d08,
+                                     0x56033046fc7b6bab};
   using Wide = unsigned __int128;
   if (!(x <= Limits<double>::max())) return {x - x, 0, 0};
   const uint64_t bits = BitsOf(x);
@@ -45,8 +56,8 @@ struct Angle {
     w[i] = static_cast<uint64_t>(two >> (64 - first % 64));
   }
   // x 2 / pi is this, over 2^126; wrapped, and cut after 128 bits.
-  const Wide product = (Wide{w[0] * m} << 64) + Wide{w[1]} * m +
-                       (Wide{w[2]} * m >> 64);
+  const Wide product =
+      (Wide{w[0] * m} << 64) + Wide{w[1]} * m + (Wide{w[2]} * m >> 64);
   // The two bits before the point are the quadrant, to be rounded.
   const Wide rounded = product + (Wide{1} << 125);
   const __int128 part = static_cast<__int128>(product << 2);
@@ -54,13 +65,12 @@ struct Angle {
   const double rest = static_cast<double>(part - static_cast<__int128>(high));
   constexpr double kHigh = 0x1.921fb54442d18p0, kLow = 0x1.1a62633145c07p-54;
   const double r = high * kHigh;
-  const double low =
-      std::fma(high, kHigh, -r) + (high * kLow + rest * kHigh);
+  const double low = std::fma(high, kHigh, -r) + (high * kLow + rest * kHigh);
   return {r * 0x1p-128, low * 0x1p-128, static_cast<uint64_t>(rounded >> 126)};
 }
 
-// For vectors x of at least 0, in double. The angle is right to 2^-60 of itself, if
-// there is a `low`; without, to 2^-40, for values of float.
+// For vectors x of at least 0, in double. The angle is right to 2^-60 of
+// itself, if there is a `low`; without, to 2^-40, for values of float.
 template <bool with_low, typename V>
 XLA_FFI_OPS_HD Angle<V> Reduce(V x) {
   // pi / 2 in parts of 33 bits, whose products with n are exact, and the rest.

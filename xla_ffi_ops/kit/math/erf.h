@@ -17,39 +17,44 @@ namespace internal {
 // Q, for x up to 0.875, and P, for x from 0.5 to 27. The short ones are right
 // to float, up to 10.5.
 inline constexpr double kShortErf[] = {
-    0x1.06eba81a5c0e9p-3,  -0x1.812744efcd7e9p-2,  0x1.ce2e8d536fb33p-4,
-    -0x1.b81a71a6f6f2p-6, 0x1.5542a406d1a3bp-8, -0x1.aec89d57a05cdp-11,
+    0x1.06eba81a5c0e9p-3, -0x1.812744efcd7e9p-2, 0x1.ce2e8d536fb33p-4,
+    -0x1.b81a71a6f6f2p-6, 0x1.5542a406d1a3bp-8,  -0x1.aec89d57a05cdp-11,
     0x1.6cdc67239b2bfp-14};
 inline constexpr double kErf[] = {
-    0x1.06eba8214db69p-3,   -0x1.812746b0379ffp-2,  0x1.ce2f21a0437cdp-4,
-    -0x1.b82ce312b2c7p-6,   0x1.565bcd1356444p-8,   -0x1.c02db4a52f2d5p-11,
-    0x1.f9a33228aba89p-14,  -0x1.f4d280ee616dp-17,  0x1.b9dd09c637c2fp-20,
-    -0x1.5e9d2e25bb5b5p-23, 0x1.ebfd5d302aba4p-27,  -0x1.f4ecf39110104p-31};
+    0x1.06eba8214db69p-3,   -0x1.812746b0379ffp-2, 0x1.ce2f21a0437cdp-4,
+    -0x1.b82ce312b2c7p-6,   0x1.565bcd1356444p-8,  -0x1.c02db4a52f2d5p-11,
+    0x1.f9a33228aba89p-14,  -0x1.f4d280ee616dp-17, 0x1.b9dd09c637c2fp-20,
+    -0x1.5e9d2e25bb5b5p-23, 0x1.ebfd5d302aba4p-27, -0x1.f4ecf39110104p-31};
 inline constexpr double kShortErfc[] = {
-    0x1.40c522da56198p+0, -0x1.15c0844839f48p-3, -0x1.85a18b8e70a5cp-5,
-    0x1.09834d3de96cbp-3, -0x1.e8893eec3433fp-4, 0x1.17cdad27e0d4ap-4,
-    -0x1.85c1b77e4df7p-6, 0x1.481f21638ff79p-9, 0x1.ffd2182373b8fp-10,
+    0x1.40c522da56198p+0,   -0x1.15c0844839f48p-3, -0x1.85a18b8e70a5cp-5,
+    0x1.09834d3de96cbp-3,   -0x1.e8893eec3433fp-4, 0x1.17cdad27e0d4ap-4,
+    -0x1.85c1b77e4df7p-6,   0x1.481f21638ff79p-9,  0x1.ffd2182373b8fp-10,
     -0x1.68ae1ba13534ep-11, -0x1.7c74bbf27174p-13};
 inline constexpr double kErfc[] = {
-    0x1.40c522d7e4987p+0, -0x1.15c084bb9e8f6p-3, -0x1.85a15c58aa20ep-5,
-    0x1.098366a5b488cp-3, -0x1.e88b803a4e69cp-4, 0x1.17ca2877e7c27p-4,
-    -0x1.8574c40a1ef86p-6, 0x1.4b884e59d8227p-9, 0x1.ef1bdc0e0f5b5p-10,
+    0x1.40c522d7e4987p+0,   -0x1.15c084bb9e8f6p-3,  -0x1.85a15c58aa20ep-5,
+    0x1.098366a5b488cp-3,   -0x1.e88b803a4e69cp-4,  0x1.17ca2877e7c27p-4,
+    -0x1.8574c40a1ef86p-6,  0x1.4b884e59d8227p-9,   0x1.ef1bdc0e0f5b5p-10,
     -0x1.98db548bb31b1p-11, -0x1.b911e71c8bf46p-14, 0x1.065a8c025b53fp-13,
-    0x1.4bfb22cb98947p-18, -0x1.5145688fb1cecp-16, -0x1.843a2ea5d1f5p-21,
-    0x1.d2c7fcf8d6515p-19, 0x1.6bb50bc03c2efp-22, -0x1.4ee754bcfcb7fp-21,
-    -0x1.f3f5d64bf0ac3p-24, 0x1.c904ae1bf3e65p-24, 0x1.681b0e7b56882p-26,
+    0x1.4bfb22cb98947p-18,  -0x1.5145688fb1cecp-16, -0x1.843a2ea5d1f5p-21,
+    0x1.d2c7fcf8d6515p-19,  0x1.6bb50bc03c2efp-22,  -0x1.4ee754bcfcb7fp-21,
+    -0x1.f3f5d64bf0ac3p-24, 0x1.c904ae1bf3e65p-24,  0x1.681b0e7b56882p-26,
     -0x1.cbf234a810c6cp-27};
 // erf_inv(x) / x, of w = -log(1 - x^2) up to 5, and of sqrt(w) from there on:
 // for float, and for all of double as a first value.
 inline constexpr double kErfInv[] = {
-    0x1.c5bf88f0c3c5fp-1,   0x1.db2a0f7b39452p-3, 0x1.7a6d24b7d02d4p-7,
-    -0x1.31f61b761055ap-9,  -0x1.0b5697de9439p-13, 0x1.75cf9d5c0e0d5p-15,
-    0x1.0b67bc618ef7cp-18,  -0x1.0951c270a2ce5p-19, 0x1.dabe007c856b8p-23,
+    0x1.c5bf88f0c3c5fp-1,  0x1.db2a0f7b39452p-3,   0x1.7a6d24b7d02d4p-7,
+    -0x1.31f61b761055ap-9, -0x1.0b5697de9439p-13,  0x1.75cf9d5c0e0d5p-15,
+    0x1.0b67bc618ef7cp-18, -0x1.0951c270a2ce5p-19, 0x1.dabe007c856b8p-23,
     -0x1.2e1f245be5138p-27};
 inline constexpr double kShortErfInvTail[] = {
-    -0x1.216762f5695ffp+0, 0x1.6c4d4aabd346bp+2, -0x1.7c25d2eca3db3p+2, 0x1.4353f9f8ea241p+1, 0x1.a4ac95e3b5af4p-1, -0x1.7a4263954bf9fp+0, 0x1.9c32bb38198c7p-1, -0x1.0189f75f5f2b9p-2, 0x1.953bb46214a6dp-5, -0x1.8f05b387ed189p-8, 0x1.c3fa05093ee9dp-12, -0x1.c3879ec532cbfp-17};
+    -0x1.216762f5695ffp+0, 0x1.6c4d4aabd346bp+2,  -0x1.7c25d2eca3db3p+2,
+    0x1.4353f9f8ea241p+1,  0x1.a4ac95e3b5af4p-1,  -0x1.7a4263954bf9fp+0,
+    0x1.9c32bb38198c7p-1,  -0x1.0189f75f5f2b9p-2, 0x1.953bb46214a6dp-5,
+    -0x1.8f05b387ed189p-8, 0x1.c3fa05093ee9dp-12, -0x1.c3879ec532cbfp-17};
 inline constexpr double kErfInvTail[] = {
-    0x1.6715e06419b31p+1, -0x1.12e5bffc8ca2fp+2, 0x1.08c93a602a8b7p+2, -0x1.d9e4542ec452dp+0, 0x1.090594b153709p-1, -0x1.7a5eac955ef11p-4, 0x1.501f5afbb6cc3p-7, -0x1.53649e4ad9c1cp-11, 0x1.2a0cfc3d98211p-16};
+    0x1.6715e06419b31p+1,  -0x1.12e5bffc8ca2fp+2,  0x1.08c93a602a8b7p+2,
+    -0x1.d9e4542ec452dp+0, 0x1.090594b153709p-1,   -0x1.7a5eac955ef11p-4,
+    0x1.501f5afbb6cc3p-7,  -0x1.53649e4ad9c1cp-11, 0x1.2a0cfc3d98211p-16};
 
 // With a = |x|: erf(a) for a < 0.875, erfc(a) for a >= 0.5, and exp(-a^2).
 template <typename V>
@@ -135,9 +140,8 @@ XLA_FFI_OPS_HD V Erfc(V x) {
 template <typename V>
 XLA_FFI_OPS_HD V ErfInv(V x) {
   return InDouble(
-      [](auto d) XLA_FFI_OPS_INLINED {
-        return internal::ErfInvOf<kIsFloat<V>>(d);
-      },
+      [](auto d)
+          XLA_FFI_OPS_INLINED { return internal::ErfInvOf<kIsFloat<V>>(d); },
       x);
 }
 

@@ -53,9 +53,9 @@ XLA_FFI_OPS_HD ExpParts<V> SplitExp(V x, Low... low) {
 }
 
 // R for Expm1, where it matters more. For double it is the same.
-inline constexpr float kExpm1[] = {0x1p-1f,          0x1.555556p-3f,
-                                   0x1.5554f6p-5f,   0x1.111002p-7f,
-                                   0x1.6d3c7cp-10f,  0x1.a24776p-13f};
+inline constexpr float kExpm1[] = {0x1p-1f,         0x1.555556p-3f,
+                                   0x1.5554f6p-5f,  0x1.111002p-7f,
+                                   0x1.6d3c7cp-10f, 0x1.a24776p-13f};
 
 template <typename V>
 XLA_FFI_OPS_HD V Expm1Rest(V r) {
@@ -124,8 +124,8 @@ XLA_FFI_OPS_HD V Exp2(V x) {
   const V r = (x - n) * Element<V>(0.69314718055994531);
   const V significand = internal::OnePlus(r);
   const V exp = BitCast<V>(BitsOf(significand) +
-                           (BitsOf(rounded) << kMantissa<V>) -
-                           (Element<Bits<V>>{kBias<V>} << kMantissa<V>));
+                           (BitsOf(rounded) << kMantissa<V>)-(
+                               Element<Bits<V>>{kBias<V>} << kMantissa<V>));
   const V finite = Select(x < kBias<V> + 1, exp, x + kInfinity<V>);
   return Select(x < 1 - kBias<V>, V{}, finite);
 }

@@ -14,7 +14,7 @@ namespace internal {
 
 // (tanh(x) - x) / x^3 as a polynomial of x^2, for |x| of at most 0.9.
 inline constexpr float kTanh[] = {
-    -0x1.55554ep-2f, 0x1.110f3ap-3f,  -0x1.b9cabcp-5f, 0x1.62f5e4p-6f,
+    -0x1.55554ep-2f, 0x1.110f3ap-3f, -0x1.b9cabcp-5f, 0x1.62f5e4p-6f,
     -0x1.0ee97cp-7f, 0x1.52e5b4p-9f, -0x1.deb782p-12f};
 
 // The largest number whose sinh and cosh are finite in double.
@@ -88,8 +88,8 @@ XLA_FFI_OPS_HD V Asinh(V x) {
         const auto is_far = a > 0x1p500;
         const D near = Select(is_far, D{}, a);
         const D square = near * near;
-        const D log = Log1p(Select(
-            is_far, a, near + square / (1 + Sqrt(1 + square))));
+        const D log =
+            Log1p(Select(is_far, a, near + square / (1 + Sqrt(1 + square))));
         const D far = Select(is_far, Fill<D>(0.69314718055994531), D{});
         return WithSign(log + far, d);
       },

@@ -23,10 +23,10 @@ inline constexpr double kShortAsin[] = {
     0x1.55554c339f2c6p-3, 0x1.3338906522362p-4, 0x1.6cabff3210d23p-5,
     0x1.04a8118a32503p-5, 0x1.d7db9cdec7dabp-7, 0x1.33c2b7af1466cp-5};
 inline constexpr double kAsin[] = {
-    0x1.5555555555578p-3,  0x1.333333332df3bp-4, 0x1.6db6db72283fep-5,
-    0x1.f1c71a8d32878p-6,  0x1.6e8bdfb0d27cdp-6, 0x1.1c49e24d733b1p-6,
-    0x1.ca20d2b8dde5fp-7,  0x1.757b78ba922f7p-7, 0x1.617353eb1b2dep-7,
-    0x1.e2d01328cf438p-9,  0x1.648b51b7f6dc3p-6, -0x1.5947af34c4d97p-6,
+    0x1.5555555555578p-3, 0x1.333333332df3bp-4, 0x1.6db6db72283fep-5,
+    0x1.f1c71a8d32878p-6, 0x1.6e8bdfb0d27cdp-6, 0x1.1c49e24d733b1p-6,
+    0x1.ca20d2b8dde5fp-7, 0x1.757b78ba922f7p-7, 0x1.617353eb1b2dep-7,
+    0x1.e2d01328cf438p-9, 0x1.648b51b7f6dc3p-6, -0x1.5947af34c4d97p-6,
     0x1.0babbec552ce1p-5};
 
 // pi / 4 and pi / 2, in two parts; products of the first of them with integers
@@ -137,11 +137,12 @@ XLA_FFI_OPS_HD V Atan2(V y, V x) {
     // Two infinities are as two ones.
     const auto both = Select(a < b, a, b) == Fill<D>(kInfinity<D>);
     a = Select(both, one, a), b = Select(both, one, b);
-    if constexpr (!kIsFloat<V>) {  // Neither sums nor differences leave the range.
+    if constexpr (!kIsFloat<V>) {  // Neither sums nor differences leave the
+                                   // range.
       const D most = Select(a > b, a, b);
-      const D scale = Select(most > Fill<D>(0x1p1000), Fill<D>(0x1p-100),
-                             Select(most < Fill<D>(0x1p-900),
-                                    Fill<D>(0x1p100), one));
+      const D scale =
+          Select(most > Fill<D>(0x1p1000), Fill<D>(0x1p-100),
+                 Select(most < Fill<D>(0x1p-900), Fill<D>(0x1p100), one));
       a *= scale, b *= scale;
     }
     const D angle =

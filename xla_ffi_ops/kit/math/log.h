@@ -80,8 +80,8 @@ template <typename V>
 XLA_FFI_OPS_HD V Log(V x) {
   const auto parts = internal::SplitAny(x);
   const V log = internal::JoinLog(parts.k, parts.m - 1, V{});
-  const V at_most_zero = Select(x == V{}, Fill<V>(-kInfinity<V>),
-                                Fill<V>(Limits<V>::quiet_NaN()));
+  const V at_most_zero =
+      Select(x == V{}, Fill<V>(-kInfinity<V>), Fill<V>(Limits<V>::quiet_NaN()));
   return Select(x <= V{}, at_most_zero, Select(x < kInfinity<V>, log, x));
 }
 
@@ -101,8 +101,8 @@ XLA_FFI_OPS_HD V Log1p(V x) {
   const auto is_near = parts.k == V{};
   const V log = internal::JoinLog(parts.k, Select(is_near, x, f),
                                   Select(is_near, V{}, low));
-  const V at_most_zero = Select(u == V{}, Fill<V>(-kInfinity<V>),
-                                Fill<V>(Limits<V>::quiet_NaN()));
+  const V at_most_zero =
+      Select(u == V{}, Fill<V>(-kInfinity<V>), Fill<V>(Limits<V>::quiet_NaN()));
   const V finite = Select(x < kInfinity<V>, log, x);
   const V normal = Select(Abs(x) < Limits<V>::epsilon() / 4, x, finite);
   return Select(u <= V{}, at_most_zero, normal);

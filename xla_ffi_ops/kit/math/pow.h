@@ -57,7 +57,8 @@ XLA_FFI_OPS_HD Pair<V> LongLog(V x) {
   const V w = s1 * v0;
   const V w2 = Fixed(s1 * ((v - v0) + v2)) + s2 * (v + v2);
   // k ln(2) + 2 s + w; k times the first part of ln(2) is exact.
-  constexpr double kLn2High = 0x1.62e42fefa2p-1, kLn2Low = 0x1.9ef35793c7673p-41;
+  constexpr double kLn2High = 0x1.62e42fefa2p-1,
+                   kLn2Low = 0x1.9ef35793c7673p-41;
   const auto log = Sum(2 * s1, w);
   const auto sum = Sum(parts.k * kLn2High, log.high);
   const V low = log.low + (2 * s2 + w2);

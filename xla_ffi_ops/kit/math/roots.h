@@ -20,7 +20,7 @@ template <typename V>
 XLA_FFI_OPS_HD V Cbrt(V x) {
   // So that neither cubes nor three times them leave the range.
   using E = Element<V>;
-  const auto is_small = Abs(x) < E(0x1p-60), is_large = Abs(x) > E(0x1p60);
+  const auto is_small = Abs(x)<E(0x1p-60), is_large = Abs(x)> E(0x1p60);
   const V one = V{} + 1;
   const V scale = Select(is_small, Fill<V>(0x1p66),
                          Select(is_large, Fill<V>(0x1p-66), one));
@@ -31,10 +31,10 @@ XLA_FFI_OPS_HD V Cbrt(V x) {
   // exponent, is right to 3.2%. The integer is the last bits of a sum.
   constexpr int kCut = kMantissa<V> == 23 ? 9 : 20;
   constexpr E kUnit = int64_t{1} << kMantissa<V>;
-  constexpr E kUp = (2.0 / 3 * kBias<V> - 0.0337) *
-                    (int64_t{1} << (kMantissa<V> - kCut));
-  const V bits = BitCast<V>((BitsOf(a) >> kCut) | BitCast<Element<Bits<V>>>(
-                                                      kUnit));
+  constexpr E kUp =
+      (2.0 / 3 * kBias<V> - 0.0337) * (int64_t{1} << (kMantissa<V> - kCut));
+  const V bits =
+      BitCast<V>((BitsOf(a) >> kCut) | BitCast<Element<Bits<V>>>(kUnit));
   const V third = (bits - kUnit) * E(1.0 / 3) + (kUp + kUnit);
   V root = BitCast<V>(BitsOf(third) << kCut);
   // Each step of Halley's method has three times as many digits.

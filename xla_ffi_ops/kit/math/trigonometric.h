@@ -20,11 +20,11 @@ inline constexpr double kShortSin[] = {
 inline constexpr double kShortCos[] = {
     0x1.55554ab76089p-5, -0x1.6c0c8def66278p-10, 0x1.9a02fca9405dap-16};
 inline constexpr double kSin[] = {
-    -0x1.5555555555549p-3,  0x1.111111110f8a9p-7,   -0x1.a01a019c16ab9p-13,
-    0x1.71de357ba9c5bp-19,  -0x1.ae5e6910426a4p-26, 0x1.5d93c4c5a749cp-33};
-inline constexpr double kCos[] = {
-    0x1.555555555554cp-5,   -0x1.6c16c16c15223p-10, 0x1.a01a019cc001fp-16,
-    -0x1.27e4f813453fep-22, 0x1.1ee9f1c068fbcp-29,  -0x1.8fb16e78509p-37};
+    -0x1.5555555555549p-3, 0x1.111111110f8a9p-7,   -0x1.a01a019c16ab9p-13,
+    0x1.71de357ba9c5bp-19, -0x1.ae5e6910426a4p-26, 0x1.5d93c4c5a749cp-33};
+inline constexpr double kCos[] = {0x1.555555555554cp-5,  -0x1.6c16c16c15223p-10,
+                                  0x1.a01a019cc001fp-16, -0x1.27e4f813453fep-22,
+                                  0x1.1ee9f1c068fbcp-29, -0x1.8fb16e78509p-37};
 
 template <typename V>
 struct SinCos {
@@ -63,8 +63,8 @@ XLA_FFI_OPS_HD V TanOf(V x) {
   const auto angle = Reduce<!is_short>(Abs(x));
   const auto both = OfAngle<is_short>(angle);
   const auto even = (angle.n & 1) == 0;
-  const V tan = Select(even, both.sin, both.cos) /
-                Select(even, both.cos, both.sin);
+  const V tan =
+      Select(even, both.sin, both.cos) / Select(even, both.cos, both.sin);
   return BitCast<V>(BitsOf(tan) ^ (angle.n << 63) ^ (BitsOf(x) & kSign<V>));
 }
 
@@ -100,9 +100,8 @@ XLA_FFI_OPS_HD V Sin(V x) {
 template <typename V>
 XLA_FFI_OPS_HD V Cos(V x) {
   return internal::OfVector(
-      [](auto d) XLA_FFI_OPS_INLINED {
-        return internal::SinOf<kIsFloat<V>>(d, 1);
-      },
+      [](auto d)
+          XLA_FFI_OPS_INLINED { return internal::SinOf<kIsFloat<V>>(d, 1); },
       x);
 }
 
@@ -110,7 +109,8 @@ XLA_FFI_OPS_HD V Cos(V x) {
 template <typename V>
 XLA_FFI_OPS_HD V Tan(V x) {
   return internal::OfVector(
-      [](auto d) XLA_FFI_OPS_INLINED { return internal::TanOf<kIsFloat<V>>(d); },
+      [](auto d)
+          XLA_FFI_OPS_INLINED { return internal::TanOf<kIsFloat<V>>(d); },
       x);
 }
 

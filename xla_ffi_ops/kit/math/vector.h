@@ -70,8 +70,8 @@ inline constexpr int kMantissa = Limits<V>::digits - 1;
 template <typename V>
 inline constexpr int kBias = Limits<V>::max_exponent - 1;
 template <typename V>
-inline constexpr Element<Bits<V>> kSign = Element<Bits<V>>{1}
-                                          << (sizeof(Element<V>) * 8 - 1);
+inline constexpr Element<Bits<V>> kSign =
+    Element<Bits<V>>{1} << (sizeof(Element<V>) * 8 - 1);
 template <typename V>
 inline constexpr Element<V> kInfinity = Limits<V>::infinity();
 // The sum of it and an integer has that integer in the lowest bits.
@@ -109,7 +109,8 @@ XLA_FFI_OPS_HD V Fixed(V x) {
     return BitCast<V>(BitsOf(x) ^ zero);
   }
 #if __GNUC__ >= 12
-  else return __builtin_assoc_barrier(x);
+  else
+    return __builtin_assoc_barrier(x);
 #endif
 #endif
   return x;
