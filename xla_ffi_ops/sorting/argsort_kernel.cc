@@ -53,7 +53,8 @@ class ArgsortKernelOf final : public RowKernel {
         continue;
       }
       const Packing<U> packing(keys, n, range);
-      if (packing.key_bits + packing.index_bits <= 31) {
+      // Else those that are packed as one need more bits when they are sorted.
+      if (packing.is_exact() && packing.key_bits + packing.index_bits <= 31) {
         SortRow(packing, keys, reinterpret_cast<int32_t*>(items.get()), y);
       } else {
         SortRow(packing, keys, items.get(), y);
