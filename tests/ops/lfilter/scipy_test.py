@@ -23,6 +23,7 @@ import jax.test_util
 import numpy as np
 from scipy import signal
 
+from jax_ffi_ops import kit
 from jax_ffi_ops import lfilter
 from jax_ffi_ops import sosfilt
 
@@ -59,6 +60,7 @@ class ScipyTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
+    self.enter_context(kit.handlers_at_any_speed())
     self._rng = np.random.default_rng(0)
 
   def _close(self, found, want, sizes, roundings):
