@@ -37,6 +37,7 @@ class RecurrencesTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
+    self.enter_context(kit.handlers_at_any_speed())
     self._rng = np.random.default_rng(0)
 
   def _uniform(self, *shape):

@@ -106,10 +106,10 @@ _filter = kit.op(
     dtypes=(np.float32, np.float64, np.complex64, np.complex128),
     outputs=("y", "zf"),
     backward=_backward,
-    # Below, a call of a handler, 1 to 3 us, is most of the time.
+    # Below, or with few steps for a section, a call is most of the time.
     # To see it: //benchmarks:benchmark --at-any-speed
     #   --lines=lfilter/8x64/*/*/program
-    is_faster=lambda b0, b, a, x, zi, **_: x.size >= 256,
+    is_faster=lambda b0, b, a, x, zi, **_: x.size >= max(1024, 16 * b0.size),
 )
 
 

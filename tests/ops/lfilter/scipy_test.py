@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """lfilter and sosfilt against SciPy's, and what SciPy's own tests ask of them.
 
-These cases of scipy/signal/tests/test_signaltools.py are here in other words. Of
-the tests of lfilter: test_rank_1_IIR, test_rank_1_FIR, test_rank_1_IIR_init_cond,
-test_rank_1_FIR_init_cond, test_rank_2_IIR_axis_0, test_rank_2_IIR_axis_1,
-test_rank_2_IIR_axis_0_init_cond, test_rank_2_IIR_axis_1_init_cond,
-test_rank_3_IIR, test_rank_3_IIR_init_cond, test_rank_3_FIR,
-test_rank_3_FIR_init_cond, test_zi_pseudobroadcast, test_scalar_a,
-test_scalar_input, test_zi_some_singleton_dims, test_bad_size_zi, test_empty_zi,
-test_short_x_FIR, test_short_x_IIR, test_lfilter_bad_object; of lfilter_zi and
-sosfilt_zi: test_basic; of sosfilt: test_rank1, test_rank2, test_rank3,
-test_initial_conditions, test_initial_conditions_2,
-test_initial_conditions_3d_axis1, test_bad_zi_shape.
+These cases of scipy/signal/tests/test_signaltools.py are here in other words.
+Of the tests of lfilter: test_rank_1_IIR, test_rank_1_FIR,
+test_rank_1_IIR_init_cond, test_rank_1_FIR_init_cond, test_rank_2_IIR_axis_0,
+test_rank_2_IIR_axis_1, test_rank_2_IIR_axis_0_init_cond,
+test_rank_2_IIR_axis_1_init_cond, test_rank_3_IIR, test_rank_3_IIR_init_cond,
+test_rank_3_FIR, test_rank_3_FIR_init_cond, test_zi_pseudobroadcast,
+test_scalar_a, test_scalar_input, test_zi_some_singleton_dims,
+test_bad_size_zi, test_empty_zi, test_short_x_FIR, test_short_x_IIR,
+test_lfilter_bad_object; of lfilter_zi and sosfilt_zi: test_basic; of sosfilt:
+test_rank1, test_rank2, test_rank3, test_initial_conditions,
+test_initial_conditions_2, test_initial_conditions_3d_axis1, test_bad_zi_shape.
 """
 
 from absl.testing import absltest
@@ -23,6 +23,7 @@ import jax.test_util
 import numpy as np
 from scipy import signal
 
+from jax_ffi_ops import kit
 from jax_ffi_ops import lfilter
 from jax_ffi_ops import sosfilt
 
@@ -59,6 +60,7 @@ class ScipyTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
+    self.enter_context(kit.handlers_at_any_speed())
     self._rng = np.random.default_rng(0)
 
   def _close(self, found, want, sizes, roundings):
