@@ -5,6 +5,7 @@ import pathlib
 
 import jax
 import jax.numpy as jnp
+
 from jax_ffi_ops import kit
 
 
@@ -24,10 +25,12 @@ def reference(y, rates, dts):
   def slope(y):
     hares, lynxes = y
     met = hares * lynxes
-    return jnp.stack([
-        births * hares - eaten * met,
-        born * met - deaths * lynxes,
-    ])
+    return jnp.stack(
+        [
+            births * hares - eaten * met,
+            born * met - deaths * lynxes,
+        ]
+    )
 
   def step(y, dt):
     k1 = slope(y)

@@ -32,7 +32,9 @@ def save(path: str, measured: Mapping[int, Mapping[str, float]]) -> None:
     y = [measured[n][name] for n in sizes]
     axes.loglog(sizes, y, "o-", color=color, linewidth=2, label=name)
   axes.legend(frameon=False, labelcolor="linecolor")
-  axes.set_title("A step of fits to 1000 steps of an ODE", loc="left", color=_GREY)
+  axes.set_title(
+      "A step of fits to 1000 steps of an ODE", loc="left", color=_GREY
+  )
   axes.set_xlabel("fits", color=_GREY)
   axes.set_ylabel("milliseconds", color=_GREY)
   axes.set_xscale("log", base=2)

@@ -105,15 +105,17 @@ def main(_) -> None:
         if argnums and not op.declaration.backward_platforms:
           line += " |"
           continue
-        found = _milliseconds({
-            "ours": _compiled(op, operands, argnums, 1),
-            **{
-                f"jax {n}": _compiled(
-                    jax.vmap(reference, axes), operands, argnums, n
-                )
-                for n in (1, 4)
-            },
-        })
+        found = _milliseconds(
+            {
+                "ours": _compiled(op, operands, argnums, 1),
+                **{
+                    f"jax {n}": _compiled(
+                        jax.vmap(reference, axes), operands, argnums, n
+                    )
+                    for n in (1, 4)
+                },
+            }
+        )
         ours = found.pop("ours")
         best = min(found.values())
         line += f" {best:.2f} / {ours:.2f} ms, {best / ours:.2g}x |"

@@ -53,7 +53,10 @@ def _sum_of_steps(x):
 class RefusedTest(parameterized.TestCase):
 
   @parameterized.parameters(
-      (lambda x: jnp.fft.irfft(jnp.fft.rfft(x), x.size), "fft: there is no rule"),
+      (
+          lambda x: jnp.fft.irfft(jnp.fft.rfft(x), x.size),
+          "fft: there is no rule",
+      ),
       (lambda x: jax.lax.lgamma(x), "lgamma: there is no rule"),
       (lambda x: jnp.sort(jnp.tile(x, 80))[: x.size], "sort: of 320 elements"),
   )
@@ -120,7 +123,9 @@ class TextTest(parameterized.TestCase):
 
   def test_what_rows_share_is_scalar(self):
     declared = {"signature": "(n),(n)->(n)"}
-    text = _text(lambda x, y: x * jnp.exp(y[0]), {"n": 3}, shared=["y"], **declared)
+    text = _text(
+        lambda x, y: x * jnp.exp(y[0]), {"n": 3}, shared=["y"], **declared
+    )
     self.assertRegex(text, r"const float v\d+ = Exp\(v\d+\);")
     text = _text(lambda x, y: x * jnp.exp(y[0]), {"n": 3}, **declared)
     self.assertRegex(text, r"const float_v v\d+ = Exp\(v\d+\);")

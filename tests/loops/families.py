@@ -6,8 +6,9 @@ import pathlib
 import jax
 from jax import lax
 import jax.numpy as jnp
-from jax_ffi_ops import kit
 import numpy as np
+
+from jax_ffi_ops import kit
 
 OPS = {}
 
@@ -190,7 +191,10 @@ def control(a, b):
       (0, jnp.zeros(100)),
   )
   swapped = lax.fori_loop(
-      0, 3, lambda i, c: (c[1], c[0] + 1), (jnp.zeros(100), jnp.ones(100) * b[0])
+      0,
+      3,
+      lambda i, c: (c[1], c[0] + 1),
+      (jnp.zeros(100), jnp.ones(100) * b[0]),
   )
   return (
       ragged, nested, scanned, in_place, in_some_lanes, swapped,

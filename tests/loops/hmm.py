@@ -4,7 +4,7 @@
 import pathlib
 
 import jax
-import jax.numpy as jnp
+
 from jax_ffi_ops import kit
 
 

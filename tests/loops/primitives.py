@@ -8,18 +8,12 @@ from collections.abc import Iterator
 
 import jax
 from jax import lax
-from jax_ffi_ops.kit.emit import calls
-from jax_ffi_ops.kit.emit import families as _  # Registers the rules.
-from jax_ffi_ops.kit.emit import rules
+
+from jax_ffi_ops.kit.emit import families as emitted
 from jax_ffi_ops.kit.load.library import loading_nothing
 
 with loading_nothing():
   import families
-
-
-def compiled() -> list[str]:
-  """Returns the primitives that have a rule, or are calls."""
-  return sorted({*rules.known(), *calls.CALLS})
 
 
 def tested() -> set[str]:
@@ -34,7 +28,7 @@ def tested() -> set[str]:
 def missing() -> list[str]:
   """Returns the primitives that jax.lax exports, and that have no rule."""
   exported = (x for n, x in vars(lax).items() if n.endswith("_p"))
-  return sorted({x.name for x in exported}.difference(compiled()))
+  return sorted({x.name for x in exported}.difference(emitted.names()))
 
 
 def _names(jaxpr) -> Iterator[str]:
@@ -50,8 +44,10 @@ def table() -> str:
   """Returns the table, in Markdown."""
   known = tested()
   lists = {
-      "compiled and tested": [n for n in compiled() if n in known],
-      "compiled, not tested alone": [n for n in compiled() if n not in known],
+      "compiled and tested": [n for n in emitted.names() if n in known],
+      "compiled, not tested alone": [
+          n for n in emitted.names() if n not in known
+      ],
       "refused": missing(),
   }
   lines = ["| | primitives |", "|---|---|"]

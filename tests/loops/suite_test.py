@@ -82,9 +82,7 @@ class NeedlemanWunschTest(testing.OpTest):
 
 
 class HmmTest(testing.OpTest):
-  case = Case(
-      hmm.hmm, [Operand((3,)), Operand((3, 3)), Operand((5, 3))]
-  )
+  case = Case(hmm.hmm, [Operand((3,)), Operand((3, 3)), Operand((5, 3))])
 
 
 class MetropolisTest(parameterized.TestCase):
@@ -107,7 +105,9 @@ class CoresTest(absltest.TestCase):
   def test_others_run_the_reference(self):
     start, transitions = jnp.zeros(2), jnp.zeros((2, 2))
     text = kit.explain(hmm.hmm, start, transitions, jnp.zeros((7, 2)))
-    self.assertIn("no handler was compiled for the cores start float32[2]", text)
+    self.assertIn(
+        "no handler was compiled for the cores start float32[2]", text
+    )
     got = hmm.hmm(start, transitions, jnp.zeros((7, 2)))
     np.testing.assert_allclose(got, 8 * np.log(2), rtol=1e-6)
 
@@ -115,10 +115,13 @@ class CoresTest(absltest.TestCase):
     ys, mean, eye = jnp.zeros((7, 2)), jnp.zeros(3), jnp.eye(3)
     operands = (ys, mean, eye, eye, jnp.zeros((2, 3)), eye, jnp.eye(2))
     with self.assertRaisesRegex(
-        ValueError, r"kalman: .* no handler was compiled for .* mean float32\[3\]"
+        ValueError,
+        r"kalman: .* no handler was compiled for .* mean float32\[3\]",
     ):
       kalman.kalman(*operands)
-    self.assertIn("reference (no handler", kit.explain(kalman.kalman, *operands))
+    self.assertIn(
+        "reference (no handler", kit.explain(kalman.kalman, *operands)
+    )
 
 
 if __name__ == "__main__":

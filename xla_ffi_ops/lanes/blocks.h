@@ -190,8 +190,7 @@ class Arrays {
   }
   void Result(const ffi::AnyBuffer& buffer, int64_t core_rank) {
     results.push_back({buffer.untyped_data(),
-                       Product(buffer.dimensions().last(core_rank)),
-                       RowMap()});
+                       Product(buffer.dimensions().last(core_rank)), RowMap()});
   }
   int64_t rows() const { return Product(checks_.loops()); }
 
@@ -236,14 +235,11 @@ void RunBlock(const Block& block, bool vectors) {
     });
   }
   if (CpuLevel() >= 3) {
-    return RunV3([&]() XLA_FFI_OPS_INLINED {
-      Kernel::template Run<1>(block);
-    });
+    return RunV3([&]() XLA_FFI_OPS_INLINED { Kernel::template Run<1>(block); });
   }
 #endif
-  ::xla_ffi_ops::internal::RunV1([&]() XLA_FFI_OPS_INLINED {
-    Kernel::template Run<1>(block);
-  });
+  ::xla_ffi_ops::internal::RunV1(
+      [&]() XLA_FFI_OPS_INLINED { Kernel::template Run<1>(block); });
 }
 
 }  // namespace internal
@@ -258,17 +254,17 @@ HandlerResult RunBlocks(const CpuContext& device, Arrays& arrays,
   if (rows == 0) return HandlerResult(ffi::Error::Success());
   bool vectors = rows > 1 && CpuLevel() >= 3;
   for (const int i : shared) vectors &= internal::IsShared(arrays.operands[i]);
-  const int64_t lanes = !vectors           ? 1
+  const int64_t lanes = !vectors          ? 1
                         : CpuLevel() == 4 ? internal::kLanes<Kernel, 4>
-                                           : internal::kLanes<Kernel, 3>;
+                                          : internal::kLanes<Kernel, 3>;
   // A thread takes blocks for some 20 microseconds.
   const int64_t grain =
       std::max<int64_t>(1, 20000 / std::max<int64_t>(1, Kernel::Work(sizes)));
   return ParallelFor(
       device.pool, (rows + lanes - 1) / lanes, grain,
-      [operands = std::move(arrays.operands), results = std::move(arrays.results),
-       sizes = std::move(sizes), rows, lanes, vectors](int64_t begin,
-                                                       int64_t end) {
+      [operands = std::move(arrays.operands),
+       results = std::move(arrays.results), sizes = std::move(sizes), rows,
+       lanes, vectors](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           internal::RunBlock<Kernel>(
               {operands, results, sizes, i * lanes, rows - 1}, vectors);

@@ -59,10 +59,9 @@ XLA_FFI_OPS_PER_LANE(RoundToEven, std::nearbyint)
 
 template <typename V>
 XLA_FFI_OPS_HD V NextAfter(V x, V y) {
-  return PerLane<V>(
-      [](Element<V> a, Element<V> b)
-          XLA_FFI_OPS_INLINED { return std::nextafter(a, b); },
-      x, y);
+  return PerLane<V>([](Element<V> a, Element<V> b)
+                        XLA_FFI_OPS_INLINED { return std::nextafter(a, b); },
+                    x, y);
 }
 
 }  // namespace xla_ffi_ops::lanes

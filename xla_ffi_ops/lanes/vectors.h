@@ -108,8 +108,10 @@ XLA_FFI_OPS_HD M As(From m) {
 
 template <typename V>
 XLA_FFI_OPS_HD V Not(V x) {
-  if constexpr (std::is_same_v<V, bool>) return !x;
-  else return ~x;
+  if constexpr (std::is_same_v<V, bool>)
+    return !x;
+  else
+    return ~x;
 }
 
 template <typename M, typename V>
@@ -222,8 +224,10 @@ XLA_FFI_OPS_HD V Sign(V x) {
   using E = Element<V>;
   const V one = Splat<V>(E(1));
   const V positive = x > E(0) ? one : x;  // 0, -0 and NaN are their own signs.
-  if constexpr (std::is_unsigned_v<E>) return positive;
-  else return x < E(0) ? -one : positive;
+  if constexpr (std::is_unsigned_v<E>)
+    return positive;
+  else
+    return x < E(0) ? -one : positive;
 }
 
 template <typename M, typename V>

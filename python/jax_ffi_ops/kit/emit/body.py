@@ -5,8 +5,8 @@ What an equation of constants computes, JAX computes here. All others are
 written by the rule of their primitive, found in `rules`.
 """
 
-from collections.abc import Mapping, Sequence
 import collections
+from collections.abc import Mapping, Sequence
 import dataclasses
 import types
 from typing import Any

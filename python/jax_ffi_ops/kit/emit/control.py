@@ -136,15 +136,12 @@ def _while(body, equation, *args):
   args = [body.settled(x) for x in args]
   of_cond, of_body = args[:first], args[first : first + second]
   carry = [
-      _variable(body, x, own)
-      for x, own in zip(args[first + second :], lanes)
+      _variable(body, x, own) for x, own in zip(args[first + second :], lanes)
   ]
   pinned = _reads([*of_cond, *of_body])
   with writer.block("while (true)"):
     kept = pinned | _reads(carry)
-    (goes_on,) = body.run(
-        params["cond_jaxpr"], [*of_cond, *carry], pinned=kept
-    )
+    (goes_on,) = body.run(params["cond_jaxpr"], [*of_cond, *carry], pinned=kept)
     text = writer.names_of(goes_on).item()
     if ragged and body.mask:
       text = writer.let(f"{text} & {body.mask}", bool, True)
@@ -206,7 +203,7 @@ def _custom_linear_solve(body, equation, *args):
 def _platform(body, equation):
   del body
   platforms = equation.params["platforms"]
-  found = [k for k, names in enumerate(platforms) if not names or "cpu" in names]
+  found = [
+      k for k, names in enumerate(platforms) if not names or "cpu" in names
+  ]
   return values.Constant.of(np.int32(found[0]))
-
-

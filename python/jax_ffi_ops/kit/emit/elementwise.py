@@ -17,7 +17,14 @@ from jax_ffi_ops.kit.emit.values import Scalars
 # By C++'s own operators. A scalar beside a vector stands for all lanes.
 _INFIX = {"add": "+", "add_any": "+", "sub": "-", "mul": "*"}
 _BITWISE = {"and": "&", "or": "|", "xor": "^"}
-_COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_COMPARE = {
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+}
 # Of bools: all bits of a mask are set, which is -1 and no 1.
 _COMPARE_BOOLS = {
     "lt": "Not({}) & {}",
@@ -200,7 +207,9 @@ def _compare(body, equation, *args):
   mask = body.writer.type_of(bool, any(x.lanes for x in args))
 
   def function(a, b):
-    return f"As<{mask}>({a} {sign} {b})" if mask != "bool" else f"{a} {sign} {b}"
+    return (
+        f"As<{mask}>({a} {sign} {b})" if mask != "bool" else f"{a} {sign} {b}"
+    )
 
   return apply(body, equation, args, function, mixed=True)
 
@@ -215,7 +224,10 @@ def _is_finite(body, equation, x):
 def _select(body, equation, which, *cases):
   if which.dtype == bool:
     return apply(
-        body, equation, [which, *cases], lambda m, a, b: f"Select({m}, {b}, {a})"
+        body,
+        equation,
+        [which, *cases],
+        lambda m, a, b: f"Select({m}, {b}, {a})",
     )
   lanes = any(x.lanes for x in [which, *cases])
   mask = body.writer.type_of(bool, lanes)

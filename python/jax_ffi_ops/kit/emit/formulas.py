@@ -136,7 +136,9 @@ def _lu(params, a):
     p = (jnp.argmax(jnp.abs(a[k:, k])) + k).astype(np.int32)
     pivots.append(p)
     swap = jnp.where(
-        jnp.arange(rows) == k, p, jnp.where(jnp.arange(rows) == p, k, jnp.arange(rows))
+        jnp.arange(rows) == k,
+        p,
+        jnp.where(jnp.arange(rows) == p, k, jnp.arange(rows)),
     )
     a, order = _permuted(a, swap), _permuted(order, swap)
     factor = jnp.where(a[k, k] != 0, a[k + 1 :, k] / a[k, k], a[k + 1 :, k])

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.emit import cpp
-from jax_ffi_ops.kit.emit.kernels import Array
 from jax_ffi_ops.kit.emit.kernels import Kernel
 
 _DTYPES = {
@@ -152,7 +151,9 @@ def _camel(target: str) -> str:
 def _dtypes(kernels: Sequence[Kernel], kind: str, i: int) -> str:
   """Returns the dtypes that an array may have, given those before it."""
   own = [getattr(kernel, kind)[i].dtype for kernel in kernels]
-  for k, x in enumerate(kernels[0].operands[: None if kind == "results" else i]):
+  for k, x in enumerate(
+      kernels[0].operands[: None if kind == "results" else i]
+  ):
     if own == [kernel.operands[k].dtype for kernel in kernels]:
       return f"{x.name}.element_type()"
   names = dict.fromkeys(f"ffi::{_DTYPES[dtype.name]}" for dtype in own)
@@ -194,7 +195,10 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> str:
         f'  checks.Result("{x.name}", *{x.name},'
         f" {_dtypes(kernels, 'results', i)}, {{{core(x)}}});"
     )
-  lines += ["  if (!checks.ok()) return checks.error();", "  Arrays arrays(checks);"]
+  lines += [
+      "  if (!checks.ok()) return checks.error();",
+      "  Arrays arrays(checks);",
+  ]
   for x in first.operands:
     lines.append(f'  arrays.Operand("{x.name}", {x.name}, {len(x.dims)});')
   for x in first.results:
@@ -216,9 +220,9 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> str:
         "  }",
     ]
   lines += [
-      '  return NoKernel(checks, {' + ", ".join(
-          f'{{"{d}", {d}}}' for d in dims if not d.isdigit()
-      ) + "});",
+      "  return NoKernel(checks, {"
+      + ", ".join(f'{{"{d}", {d}}}' for d in dims if not d.isdigit())
+      + "});",
       "}",
       "",
   ]

@@ -15,7 +15,7 @@ from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit import families  # pylint: disable=unused-import
+from jax_ffi_ops.kit.emit import families as families  # All rules.
 from jax_ffi_ops.kit.emit.body import Body
 from jax_ffi_ops.kit.emit.values import Memory
 from jax_ffi_ops.kit.emit.writer import Writer
@@ -55,7 +55,10 @@ class Kernel:
 
 
 def kernels_of(
-    op: Declaration, cores: Sequence[Core], shared: Sequence[str], backward: bool
+    op: Declaration,
+    cores: Sequence[Core],
+    shared: Sequence[str],
+    backward: bool,
 ) -> list[Kernel]:
   """Returns the kernels of an op's forward or backward handler.
 
@@ -157,7 +160,9 @@ def _kernel(op, name, core, dtypes, shared, backward):
       dataclasses.replace(outputs[i], name="d" + outputs[i].name) for i in kept
   ]
   gradients = [
-      dataclasses.replace(operands[i], name="d" + operands[i].name, shared=False)
+      dataclasses.replace(
+          operands[i], name="d" + operands[i].name, shared=False
+      )
       for i in moving
   ]
   arrays = [*operands, *cotangents]
@@ -218,6 +223,4 @@ def _written(name, core, sizes, function, operands, results, backward):
     if getattr(value, "buffer", None) != memory.buffer:
       writer.comment(f"{x.name}")
       writer.store(memory, value)
-  return Kernel(
-      name, core, tuple(operands), tuple(results), writer, backward
-  )
+  return Kernel(name, core, tuple(operands), tuple(results), writer, backward)

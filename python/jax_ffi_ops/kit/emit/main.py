@@ -26,7 +26,9 @@ def main(arguments: list[str]) -> None:
   parser.add_argument("--shared", default="[]", help="JSON, a list of operands")
   parser.add_argument("--handlers", required=True, help="JSON, FFI targets")
   parser.add_argument("--cc", required=True, help="the file to write")
-  parser.add_argument("--json", required=True, help="the list of cores to write")
+  parser.add_argument(
+      "--json", required=True, help="the list of cores to write"
+  )
   options = parser.parse_args(arguments)
   cores = json.loads(options.cores)
   shared = json.loads(options.shared)

@@ -163,7 +163,9 @@ def joined(body, equation, args, axis) -> values.Value:
     out = body.writer.buffer(equation.shape, equation.dtype, lanes)
   begin = 0
   for x in args:
-    part = out.view(x.shape, out.strides, cpp.product(out.strides[axis], cpp.dim(begin)))
+    part = out.view(
+        x.shape, out.strides, cpp.product(out.strides[axis], cpp.dim(begin))
+    )
     body.writer.store(part, x)
     begin += x.shape[axis]
   return out

@@ -139,6 +139,7 @@ def _argmax(body, equation, x):
   number = writer.type_of(np.int32, x.lanes)
   value, place = writer.name("v"), writer.name("v")
   with writer.loops(out.shape) as outer:
+
     def at(i):
       text = x.at([*outer[:axis], i, *outer[axis:]])
       return f"FromMask<{number}>({text})" if x.dtype == bool else text
@@ -226,6 +227,7 @@ def _dot_memory(body, equation, a, b, ranks):
   # If the columns of b are neighbors, they are the innermost loop.
   along = not lanes and cols and b.strides[batch + cols - 1] == 1
   with writer.loops(a.shape[: batch + rows]) as outer:
+
     def term(i, k):
       return f"{a.at([*outer, *k])} * {b.at([*outer[:batch], *i, *k])}"
 

@@ -25,6 +25,7 @@ def _sort(body, equation, *arrays):
   others = [m for d, m in enumerate(arrays[0].shape) if d != axis]
   count = writer.type_of(np.int32, lanes)
   with writer.loops(others) as outer:
+
     def element(x, i):
       index = [*outer[:axis], i, *outer[axis:]]
       return writer.element(x, index, lanes)

@@ -80,9 +80,7 @@ class Memory(Value):
   @classmethod
   def of(cls, buffer: str, shape: Any, dtype: Any, lanes: bool) -> "Memory":
     shape = tuple(shape)
-    return cls(
-        shape, np.dtype(dtype), lanes, buffer, "0", cpp.strides(shape)
-    )
+    return cls(shape, np.dtype(dtype), lanes, buffer, "0", cpp.strides(shape))
 
   @property
   def reads(self) -> frozenset[str]:

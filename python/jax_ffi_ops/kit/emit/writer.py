@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lines of a kernel, its names and its buffers."""
 
-from collections.abc import Iterator, Sequence
 import collections
+from collections.abc import Iterator, Sequence
 import contextlib
 from typing import Any
 
@@ -165,6 +165,7 @@ class Writer:
 
   def store(self, to: Memory, value: values.Value, mask: str | None = None):
     """Writes a value to memory; with a mask, in those lanes alone."""
+
     def put(index, text, lanes):
       place = to.at(index)
       if to.lanes and not lanes:

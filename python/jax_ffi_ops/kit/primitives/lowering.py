@@ -59,7 +59,9 @@ def register(
     reason = call.declined(platform, ctx.avals_in)
     if reason is not None:
       if call.op.strict:
-        raise ValueError(f"{call.op.name}: the call must run a handler: {reason}.")
+        raise ValueError(
+            f"{call.op.name}: the call must run a handler: {reason}."
+        )
       return by_reference(ctx, *operands, call=call)
     bind = functools.partial(primitive.bind, call=call)
     on_pieces = functools.partial(reference, call=call)
