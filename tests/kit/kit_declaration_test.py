@@ -27,7 +27,7 @@ _X = np.ones((2, 4), np.float32)
 def _declare(name, signature="(n)->(n)", library=None, **kwargs):
   """Declares an op with a handler, which is not to be reached."""
   if library is None:
-    library = mock.create_autospec(kit.Library, instance=True)
+    library = mock.create_autospec(kit.Library, instance=True, path="lib.so")
     library.prefix = ""
     library.register.side_effect = lambda target, required=True: (
         frozenset({"cpu"} if required else ())

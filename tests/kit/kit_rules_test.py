@@ -24,7 +24,7 @@ _W = np.ones(4, np.float32)
 
 def library(platforms=()):
   """A library with handlers that are not to be reached."""
-  made = mock.create_autospec(kit.Library, instance=True)
+  made = mock.create_autospec(kit.Library, instance=True, path="lib.so")
   made.prefix = "kit_"
   made.register.return_value = frozenset(platforms)
   return made
