@@ -194,7 +194,7 @@ def may_be(target: Target, frame: Frame, right_one: Frame) -> bool | None:
     if name in ("batch_rank", "trailing_rank") or type(got) is not type(value):
       continue
     if not np.array_equal(got, value) and _is_legal(target, name, got):
-      if name == "present":
+      if name in ("present", "wanted"):
         return None
       attributes[name] = value
       changed = True
@@ -216,8 +216,10 @@ def _may_have_other_dtypes(target, frame, right_one):
 
 def _is_legal(target, name, value):
   op = target.call.declared
+  slots = range(len(op.operands))
+  if name == "wanted":
+    return 0 <= value < 1 << len(slots)
   if name == "present":
-    slots = range(len(op.operands))
     required = sum(1 << i for i in slots if i not in op.signature.optional)
     return 0 <= value < 1 << len(slots) and int(value) & required == required
   return op.attributes[name].allows(value)
