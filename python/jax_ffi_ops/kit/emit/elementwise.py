@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import dataclasses
 from typing import Any
 
+import jax
 import numpy as np
 
 from jax_ffi_ops.kit.emit import cpp
@@ -193,7 +194,8 @@ def _function(body, equation, *args):
 
 @rule("round")
 def _round(body, equation, x):
-  to_even = "EVEN" in str(equation.params["rounding_method"])
+  method = equation.params["rounding_method"]
+  to_even = method == jax.lax.RoundingMethod.TO_NEAREST_EVEN
   name = "RoundToEven" if to_even else "RoundAway"
   return apply(body, equation, [x], lambda a: f"{name}({a})")
 
