@@ -47,18 +47,6 @@ XLA_FFI_OPS_HD void Copy(T* memory, E* piece) {
   }
 }
 
-// Copies a square of steps and lanes between rows of lanes and of steps.
-template <typename E>
-XLA_FFI_OPS_HD void CopySquare(const E* const* from, E* const* to) {
-  constexpr int kPer = kFilterVector<E>;
-  Vec<E, kPer> rows[kPer];
-#pragma GCC unroll 8
-  for (int i = 0; i < kPer; ++i) Load<E, kPer>(from[i], rows + i);
-  TransposeLanes<E, kPer>(rows);
-#pragma GCC unroll 8
-  for (int i = 0; i < kPer; ++i) Store<E, kPer>(rows[i], to[i]);
-}
-
 // Copies as many whole squares as there are, to `piece` or from it, and returns
 // how many steps that were. Steps of a lane are contiguous.
 template <bool into, int lanes, typename E, typename T>
@@ -78,9 +66,9 @@ XLA_FFI_OPS_HD int64_t CopySquares(const LanesAt<T, lanes>& x, int64_t n,
         steps[i] = piece + step * lanes + lane;
       }
       if constexpr (into) {
-        CopySquare<E>(memory, steps);
+        CopySquare<E, kPer>(memory, steps);
       } else {
-        CopySquare<E>(steps, memory);
+        CopySquare<E, kPer>(steps, memory);
       }
     }
   }

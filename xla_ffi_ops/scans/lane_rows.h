@@ -7,49 +7,38 @@
 
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/scans/transpose_lanes.h"
-#include "xla_ffi_ops/scans/vectors.h"
 
 namespace xla_ffi_ops::internal {
 
-// Transposes rows of n elements to [n, lanes].
-template <typename T, int lanes>
-XLA_FFI_OPS_HD void ToLanes(const T* const* rows, int64_t n, T* to) {
-  int64_t i = 0;
-  if constexpr (lanes > 1) {
-    for (; i + lanes <= n; i += lanes) {
-      Vec<T, lanes> square[lanes];
+// Copies rows of n elements to lanes, [n, lanes], or lanes to rows. There, rows
+// may be the same one, if their lanes are equal.
+template <bool to_lanes, int count, typename T, typename Row>
+XLA_FFI_OPS_HD void CopyLanes(Row* const* rows, int64_t n, T* lanes) {
+  int64_t done = 0;
+  if constexpr (count > 1) {
+    for (; done + count <= n; done += count) {
+      Row* in_rows[count];
+      T* in_lanes[count];
 #pragma GCC unroll 16
-      for (int r = 0; r < lanes; ++r) Load<T, lanes>(rows[r] + i, &square[r]);
-      TransposeLanes<T, lanes>(square);
-#pragma GCC unroll 16
-      for (int r = 0; r < lanes; ++r) {
-        Store<T, lanes>(square[r], to + (i + r) * lanes);
+      for (int i = 0; i < count; ++i) {
+        in_rows[i] = rows[i] + done;
+        in_lanes[i] = lanes + (done + i) * count;
+      }
+      if constexpr (to_lanes) {
+        CopySquare<T, count>(in_rows, in_lanes);
+      } else {
+        CopySquare<T, count>(in_lanes, in_rows);
       }
     }
   }
-  for (; i < n; ++i) {
-    for (int r = 0; r < lanes; ++r) to[i * lanes + r] = rows[r][i];
-  }
-}
-
-// Reverts it. Rows may be the same one, if their lanes are equal.
-template <typename T, int lanes>
-XLA_FFI_OPS_HD void FromLanes(const T* from, int64_t n, T* const* rows) {
-  int64_t i = 0;
-  if constexpr (lanes > 1) {
-    for (; i + lanes <= n; i += lanes) {
-      Vec<T, lanes> square[lanes];
-#pragma GCC unroll 16
-      for (int r = 0; r < lanes; ++r) {
-        Load<T, lanes>(from + (i + r) * lanes, &square[r]);
+  for (int64_t i = done; i < n; ++i) {
+    for (int r = 0; r < count; ++r) {
+      if constexpr (to_lanes) {
+        lanes[i * count + r] = rows[r][i];
+      } else {
+        rows[r][i] = lanes[i * count + r];
       }
-      TransposeLanes<T, lanes>(square);
-#pragma GCC unroll 16
-      for (int r = 0; r < lanes; ++r) Store<T, lanes>(square[r], rows[r] + i);
     }
-  }
-  for (; i < n; ++i) {
-    for (int r = 0; r < lanes; ++r) rows[r][i] = from[i * lanes + r];
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposes a square of elements in registers.
+// Transposes a square of elements, in registers or in memory.
 #ifndef XLA_FFI_OPS_SCANS_TRANSPOSE_LANES_H_
 #define XLA_FFI_OPS_SCANS_TRANSPOSE_LANES_H_
 
@@ -48,6 +48,17 @@ XLA_FFI_OPS_HD void SwapBlocks(Vec<T, lanes>* rows) {
 template <typename T, int lanes>
 XLA_FFI_OPS_HD void TransposeLanes(Vec<T, lanes>* rows) {
   SwapBlocks<1, T, lanes>(rows);
+}
+
+// Copies a square in memory, transposed.
+template <typename T, int lanes>
+XLA_FFI_OPS_HD void CopySquare(const T* const* from, T* const* to) {
+  Vec<T, lanes> rows[lanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < lanes; ++i) Load<T, lanes>(from[i], rows + i);
+  TransposeLanes<T, lanes>(rows);
+#pragma GCC unroll 16
+  for (int i = 0; i < lanes; ++i) Store<T, lanes>(rows[i], to[i]);
 }
 
 }  // namespace xla_ffi_ops::internal

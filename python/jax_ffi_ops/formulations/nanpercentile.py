@@ -19,7 +19,7 @@ def nanpercentile(
     keepdims: bool = False,
     **options: Any,
 ) -> jax.Array:
-  """Returns percentiles of what is no NaN: jax.numpy.nanpercentile, faster on a CPU.
+  """Returns percentiles without NaNs: jax.numpy.nanpercentile, faster on a CPU.
 
   It sorts with jax_ffi_ops.sort. The method "inverted_cdf" is left to
   jax.numpy. From jax 0.12 on, jax.numpy does not keep the order of equal

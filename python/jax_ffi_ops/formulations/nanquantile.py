@@ -19,7 +19,7 @@ def nanquantile(
     keepdims: bool = False,
     **options: Any,
 ) -> jax.Array:
-  """Returns quantiles of what is no NaN: jax.numpy.nanquantile, faster on a CPU.
+  """Returns quantiles without NaNs: jax.numpy.nanquantile, faster on a CPU.
 
   It sorts with jax_ffi_ops.sort. The method "inverted_cdf" is left to
   jax.numpy. From jax 0.12 on, jax.numpy does not keep the order of equal

@@ -202,14 +202,14 @@ void SolveSome(const TridiagonalSystems<T>& s, int64_t begin, int count,
   }
   AtCpuLevel([=, &rows, &results]() XLA_FFI_OPS_INLINED {
     for (int i = 0; i < 3; ++i) {
-      ToLanes<T, lanes>(rows[i], n, memory + i * n * lanes);
+      CopyLanes<true, lanes>(rows[i], n, memory + i * n * lanes);
     }
-    ToLanes<T, lanes>(rows[3], n * k, b);
+    CopyLanes<true, lanes>(rows[3], n * k, b);
     const Elimination<T, lanes> some{
         n, k, memory, memory + n * lanes, memory + 2 * n * lanes, b};
     some.Eliminate();
     some.Substitute();
-    FromLanes<T, lanes>(b, n * k, results);
+    CopyLanes<false, lanes>(results, n * k, b);
   });
 }
 
