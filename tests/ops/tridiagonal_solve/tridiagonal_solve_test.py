@@ -89,14 +89,15 @@ class TridiagonalTest(parameterized.TestCase):
       operands = self._operands(dtype, loops, n, k, seed=n)
       self._check(*operands, np.asarray(solve(*operands)))
 
-  @parameterized.parameters(*_DTYPES)
-  def test_zero_pivots(self, dtype):
-    """As in [[0, 1], [1, 0]]: there is a solution, of which no pivot is 0."""
+  @parameterized.product(dtype=_DTYPES, pivot=(0, 1e-5))
+  def test_small_pivots(self, dtype, pivot):
+    """As in [[0, 1], [1, 0]]: the largest of a column is not the diagonal."""
     for n in (2, 8, 30):
       one = np.ones((5, n), dtype)
+      d = pivot * one
       b = self._operands(dtype, (5,), n, 2)[3]
-      x = tridiagonal_solve(one, 0 * one, one, b)
-      self._check(one, 0 * one, one, b, np.asarray(x))
+      x = tridiagonal_solve(one, d, one, b)
+      self._check(one, d, one, b, np.asarray(x))
 
   @parameterized.parameters(*_DTYPES)
   def test_singular_systems(self, dtype):
