@@ -2,6 +2,7 @@
 """Times the functions of this package against those of jax, for the doctor."""
 
 from collections.abc import Iterator, Sequence
+import math
 import statistics
 import time
 
@@ -12,6 +13,7 @@ from jax_ffi_ops import isolated
 from jax_ffi_ops.speed_cases import CASES
 
 _ROUNDS = range(3, 50)
+_WIDTH = max(map(len, CASES))
 
 
 def lines(
@@ -46,13 +48,17 @@ def timed(
 
   Args:
     names: of the functions.
-    most: the longest axis of an operand; longer ones are cut.
+    most: longer axes of operands are cut, to little more than this. An axis
+      that is one longer than another one still is.
     seconds: how long to time a function.
   """
   for name in names:
     try:
       case = CASES[name]
-      shapes = [[min(n, most) for n in shape] for shape in case.shapes]
+      shapes = [
+          [n if n <= most else most + n % most for n in shape]
+          for shape in case.shapes
+      ]
       keys = jax.random.split(jax.random.key(0), len(shapes))
       operands = [case.draw(*pair) for pair in zip(keys, shapes)]
       both = [getattr(jax_ffi_ops, name), case.plain]
@@ -60,9 +66,9 @@ def timed(
     except Exception as error:  # pylint: disable=broad-except
       yield f"{name}: {type(error).__name__}: {error}".splitlines()[0], False
       continue
-    what = " and ".join("x".join(map(str, x)) for x in shapes if x)
+    largest = "x".join(map(str, max(shapes, key=math.prod)))
     yield (
-        f"{name:13} {what:25} {ours:9.3f} ms, jax {plain:9.3f} ms:"
+        f"{name:{_WIDTH}} {largest:12} {ours:9.3f} ms, jax {plain:9.3f} ms:"
         f" {plain / ours:6.1f} times as fast"
     ), True
 
