@@ -3,9 +3,8 @@
 
   readme.py commands FILE.md ...   runs the commands of their sh blocks
   readme.py quotes FILE.md ...     finds their quotations in the files they name
-  readme.py consumer FILE.md       makes the files of its "own Bazel" section in
-                                   a new workspace, and runs its program there,
-                                   with and without modules
+  readme.py consumer FILE.md       makes its files in a new workspace, and runs
+                                   its program there, with and without modules
 
 A block is a file if the line above it is `NAME`: and nothing else. It is a
 quotation if the line above it ends in [NAME](PATH): with a path in this tree.

@@ -3,7 +3,7 @@
 
   reproducible.py BAZEL_BUILD_ARGUMENT ...
 
-Compares objects, archives, shared objects and wheels. The builds share nothing
+Compares objects, archives, shared objects, wheels, and the files of sites. The builds share nothing
 but the machine: each has a copy of the work tree, with what is not committed
 yet, and an output base of its own.
 """
@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
-_SUFFIXES = (".a", ".lo", ".o", ".so", ".whl")
+_SUFFIXES = (".a", ".html", ".js", ".lo", ".o", ".so", ".whl")
 
 
 def copy_tree(folder):

@@ -72,7 +72,7 @@ class DocumentTest(parameterized.TestCase):
     self.assertEqual(document.best(_line(), "jax.numpy"), 2)
     self.assertTrue(math.isnan(document.best(_line(), "numpy")))
 
-  def test_readme(self):
+  def test_results(self):
     """Regions are replaced, with the largest size at both levels."""
     old = """above
 <!-- benchmarks: picture -->
@@ -83,10 +83,10 @@ old
 <!-- /benchmarks -->
 below
 """
-    new = tables.readme(_TWO_LEVELS, old)
+    new = tables.results(_TWO_LEVELS, old)
     self.assertRegex(
         new,
-        r"(?s)\Aabove\n.*\(docs/benchmarks/cpu_speed.svg\)\n.*between\n.*below\n\Z",
+        r"(?s)\Aabove\n.*\(benchmarks/cpu_speed.svg\)\n.*between\n.*below\n\Z",
     )
     self.assertNotIn("old", new)
     self.assertIn(
@@ -104,7 +104,7 @@ below
         "2001-02-03, 2 cores of a processor; jax 1.2.3, torch 4", text
     )
     self.assertIn("reach 50% to 62% of", text)
-    self.assertEqual(tables.readme(_TWO_LEVELS, new), new)
+    self.assertEqual(tables.results(_TWO_LEVELS, new), new)
 
   def test_page(self):
     page = tables.page(_TWO_LEVELS)
@@ -147,8 +147,8 @@ below
     """Nobody has changed it by hand; `report -- --render` writes it anew."""
     root = pathlib.Path(__file__).parent.parent
     saved = root / "docs/benchmarks/cpu.json"
-    readme = (root / "README.md").read_text("utf-8")
-    made = pictures.files(json.loads(saved.read_text("utf-8")), readme)
+    page = (root / pictures.PAGE).read_text("utf-8")
+    made = pictures.files(json.loads(saved.read_text("utf-8")), page)
     for name, text in made.items():
       self.assertEqual((root / name).read_text("utf-8"), text, name)
 

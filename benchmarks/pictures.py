@@ -12,6 +12,7 @@ from document import Document
 from document import Line
 import tables
 
+PAGE = "docs/performance.md"
 _NOT_DRAWN = ("float16",)
 
 
@@ -48,8 +49,8 @@ def _panels(lines, levels, value: Callable[[Line], float]):
   ]
 
 
-def files(measured: Document, readme: str) -> dict[str, str]:
-  """Returns the texts of files by their names, with that of the README."""
+def files(measured: Document, page: str) -> dict[str, str]:
+  """Returns the texts of files by their names, with that of `PAGE`."""
   text = document.as_json(measured)
   measured = json.loads(text)  # As rounded as what is read.
   made = {
@@ -58,7 +59,7 @@ def files(measured: Document, readme: str) -> dict[str, str]:
       **draw(measured),
   }
   made = {f"docs/benchmarks/{name}": text for name, text in made.items()}
-  return made | {"README.md": tables.readme(measured, readme)}
+  return made | {PAGE: tables.results(measured, page)}
 
 
 def draw(measured: Document) -> dict[str, str]:

@@ -6,7 +6,7 @@
 At each level of x86-64 that this machine has, with all threads and with one,
 each in a process of its own; what has a result is not measured again, so that
 the command may be stopped, and goes on. --write puts what comes of it into
-docs/benchmarks and the README; else it is in the folder.
+docs/benchmarks and docs/performance.md; else it is in the folder.
 """
 
 import argparse
@@ -102,8 +102,8 @@ def main() -> int:
     root = workspace if options.write else options.folder
   if not document.full(measured):
     sys.exit("report.py: nothing was measured with all threads")
-  readme = (workspace / "README.md").read_text("utf-8")
-  for name, text in pictures.files(measured, readme).items():
+  page = (workspace / pictures.PAGE).read_text("utf-8")
+  for name, text in pictures.files(measured, page).items():
     (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).write_text(text, "utf-8")
     print(f"written: {root / name}")

@@ -9,7 +9,7 @@ import subprocess
 from absl.testing import absltest
 
 _REPORT = pathlib.Path(__file__).with_name("report")
-_README = """<!-- benchmarks: table -->
+_PAGE = """<!-- benchmarks: table -->
 <!-- /benchmarks -->
 """
 
@@ -18,7 +18,9 @@ class ReportTest(absltest.TestCase):
 
   def test_report(self):
     workspace = pathlib.Path(self.create_tempdir().full_path)
-    (workspace / "README.md").write_text(_README)
+    page = workspace / "docs" / "performance.md"
+    page.parent.mkdir()
+    page.write_text(_PAGE)
     results = workspace / "results" / "results.jsonl"
 
     def report(*options):
@@ -28,7 +30,7 @@ class ReportTest(absltest.TestCase):
 
     lines = "softmax/8x4/float32/forward/*"
     report("--rounds=1", "--lines=" + lines)
-    self.assertFalse((workspace / "docs").exists())
+    self.assertFalse((workspace / "docs" / "benchmarks").exists())
     before = results.read_text("utf-8").count('"part"')
     report(
         "--rounds=1",
@@ -46,11 +48,10 @@ class ReportTest(absltest.TestCase):
         [("forward", "program"), ("forward", "call"), ("both", "call")],
     )
     self.assertEqual({line["heap"] for line in found["lines"]}, {"clean"})
-    readme = workspace / "README.md"
-    self.assertIn("| `softmax` | 8x4 | float32 | ", readme.read_text("utf-8"))
-    readme.write_text(_README)
+    self.assertIn("| `softmax` | 8x4 | float32 | ", page.read_text("utf-8"))
+    page.write_text(_PAGE)
     report("--render")
-    self.assertIn("softmax", readme.read_text("utf-8"))
+    self.assertIn("softmax", page.read_text("utf-8"))
 
 
 if __name__ == "__main__":

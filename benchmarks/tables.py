@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A document's tables: a page, and the README's part on speed."""
+"""A document's tables: a page, and the results in docs/performance.md."""
 
 from collections.abc import Iterable, Sequence
 import itertools
@@ -11,7 +11,7 @@ import document
 from document import Document
 
 _PEERS = ("jax.numpy", "torch", "torch.compile", "onednn", "numpy", "scipy")
-# The README has regions between such comments, which a report replaces.
+# Pages have regions between such comments, which a report replaces.
 _REGION = r"(?s)(<!-- benchmarks: {} -->\n).*?(<!-- /benchmarks -->)"
 
 
@@ -27,8 +27,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
   return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
-def readme(measured: Document, old: str) -> str:
-  """Returns the README with the largest size of each op, at each level."""
+def results(measured: Document, old: str) -> str:
+  """Returns a page with the largest size of each op, at each level."""
   found = {}
   for line in document.full(measured):
     if line["timing"] == "call":
@@ -73,7 +73,7 @@ def _fill(text):
   )
 
 
-_PICTURE = """![Times as fast as jax.numpy, by op and size](docs/benchmarks/cpu_speed.svg)
+_PICTURE = """![Times as fast as jax.numpy, by op and size](benchmarks/cpu_speed.svg)
 """
 _BEGIN = """
 Each number is the time of jit-compiled `jax.numpy`, in the fastest of several
@@ -81,9 +81,9 @@ forms, divided by the time of our op, for the largest size. In parentheses is
 that of the fastest of all peers. Beside `jax.numpy`, these took part: {}.
 """
 _END = """
-Measured with [kept memory](docs/performance.md#fresh-pages): {}. Our ops reach
+Measured with [kept memory](#fresh-pages): {}. Our ops reach
 {:.0%} to {:.0%} of the bandwidth of a copy, or of a sum of two arrays where they
-move more than two. [The other sizes](docs/benchmarks/cpu.md) are in a table of
+move more than two. [The other sizes](benchmarks/cpu.md) are in a table of
 their own.
 """
 

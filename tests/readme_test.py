@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs Python of documents: each block prints what the text block after it shows.
 
-Blocks run in order and share their names. One that is a file of its own, with
-the file's name above it, is left to .ci/readme.py.
+Blocks of a document run in order and share their names. .ci/readme.py looks at
+the others: a file, with its name above it, and a quotation, below a link.
 """
 
 import contextlib
@@ -11,36 +11,40 @@ import pathlib
 import re
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 
 _ROOT = pathlib.Path(__file__).parent.parent
 _BLOCK = re.compile(
-    r"(?P<file>^`[^`\n]+`:\n\n)?"
+    r"(?P<above>^(?:`[^`\n]+`|[^\n]*\]\([^)\n]+\)):\n\n)?"
     r"^```python\n(?P<program>.*?)^```\n"
     r"(?:\n```text\n(?P<output>.*?)^```\n)?",
     re.DOTALL | re.MULTILINE,
 )
 
 
-class ReadmeTest(absltest.TestCase):
+def _blocks(document):
+  text = (_ROOT / document).read_text("utf-8")
+  return [block for block in _BLOCK.finditer(text) if not block["above"]]
 
-  def test_readme(self):
-    self._run_blocks("README.md")
 
-  def test_scans(self):
-    self._run_blocks("docs/scans.md")
+_DOCUMENTS = ["README.md"]
+_DOCUMENTS += sorted(f"docs/{x.name}" for x in (_ROOT / "docs").glob("*.md"))
+_WITH_BLOCKS = list(filter(_blocks, _DOCUMENTS))
 
-  def _run_blocks(self, document):
-    blocks = [
-        block
-        for block in _BLOCK.finditer((_ROOT / document).read_text("utf-8"))
-        if not block["file"]
-    ]
-    self.assertNotEmpty(blocks)
+
+class ReadmeTest(parameterized.TestCase):
+
+  def test_documents_with_blocks(self):
+    few = {f"docs/{x}.md" for x in ("performance", "quickstart", "scans")}
+    self.assertContainsSubset({"README.md", *few}, _WITH_BLOCKS)
+
+  @parameterized.parameters(*_WITH_BLOCKS)
+  def test_blocks(self, document):
     # What a block sets for printing is not for other tests.
     self.enter_context(np.printoptions())
     names = {}
-    for block in blocks:
+    for block in _blocks(document):
       with contextlib.redirect_stdout(io.StringIO()) as output:
         exec(block["program"], names)
       with self.subTest(block["program"]):

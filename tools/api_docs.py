@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/api.md and docs/api_python.md from docstrings.
+"""Writes docs/api.md, the API for BUILD files, from docstrings.
 
 bazel run //tools:api_docs
 """
@@ -7,7 +7,6 @@ bazel run //tools:api_docs
 import os
 import pathlib
 
-import python_api
 import starlark_api
 
 _STARLARK = {
@@ -37,24 +36,16 @@ _TARGETS = {
     "third_party/pypi": ("update",),
     "tools": ("doctor", "new_op", "sanitize"),
 }
-_PYTHON = ("jax_ffi_ops", "jax_ffi_ops.kit", "jax_ffi_ops.kit.testing")
-
-_WRITTEN = """
-`./bazelw run //tools:api_docs` writes this page from docstrings. A test compares
-the two.\
-"""
-_API = f"""\
+_API = """\
 # The API for BUILD files
 
 What a project can load, depend on and set. [api_python.md](api_python.md) is
 the same for Python.
-{_WRITTEN}"""
-_API_PYTHON = f"""\
-# The API for Python
 
-[authoring.md](authoring.md) explains how an op is declared and tested, and
-[api.md](api.md) is the same for BUILD files.
-{_WRITTEN}"""
+`./bazelw run //tools:api_docs` writes this page from docstrings. A test compares
+the two.\
+"""
+PAGE = "docs/api.md"
 
 
 def _table(head, rows):
@@ -67,7 +58,7 @@ def _table(head, rows):
 
 
 def api(root: pathlib.Path) -> str:
-  """Returns the page for BUILD files, of the repository at `root`."""
+  """Returns the page, of the repository at `root`."""
   parts = [_API]
   for path, names in _STARLARK.items():
     values = starlark_api.run(root, path)
@@ -91,24 +82,10 @@ def api(root: pathlib.Path) -> str:
   return "\n\n".join(parts) + "\n"
 
 
-def api_python(root: pathlib.Path) -> str:
-  """Returns the page on Python packages."""
-  parts = [_API_PYTHON]
-  for package in _PYTHON:
-    parts += [f"## {package}", python_api.overview(root, package)]
-    names = python_api.exported(root, package)
-    parts += [python_api.describe(*name) for name in names]
-  return "\n\n".join(parts) + "\n"
-
-
-PAGES = {"docs/api.md": api, "docs/api_python.md": api_python}
-
-
 def main():
-  """Writes the pages of the workspace that Bazel runs in."""
+  """Writes the page of the workspace that Bazel runs in."""
   root = pathlib.Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
-  for page, write in PAGES.items():
-    (root / page).write_text(write(root), "utf-8")
+  (root / PAGE).write_text(api(root), "utf-8")
 
 
 if __name__ == "__main__":

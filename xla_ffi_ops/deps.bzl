@@ -75,6 +75,7 @@ def xla_ffi_ops_repositories(
         "xla_ffi_ops_bindings": Label("//third_party/pypi:bindings.lock"),
         "xla_ffi_ops_cuda_wheels": Label("//third_party/pypi:cuda.lock"),
         "xla_ffi_ops_demo": Label("//third_party/pypi:demo.lock"),
+        "xla_ffi_ops_docs": Label("//third_party/pypi:docs.lock"),
         "xla_ffi_ops_oldest": Label("//third_party/pypi:oldest.lock"),
         "xla_ffi_ops_pypi": pypi_lock,
         "xla_ffi_ops_remote": Label("//third_party/pypi:remote.lock"),

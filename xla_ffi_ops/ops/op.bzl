@@ -23,7 +23,10 @@ def native_op(name, deps = []):
     # A test compiles the CUDA kernels for the CPU.
     native.exports_files(
         native.glob([name + ".cu", name + "_ffi.cc"], allow_empty = True),
-        visibility = ["//tests/ops:__subpackages__"],
+        visibility = [
+            "//python/jax_ffi_ops/ops:__pkg__",
+            "//tests/ops:__subpackages__",
+        ],
     )
 
 def python_ops(name, ops, cpu_only = [], forward_only = [], uses = {}):
@@ -59,4 +62,19 @@ def python_ops(name, ops, cpu_only = [], forward_only = [], uses = {}):
     py_library(
         name = name,
         deps = ops,
+    )
+
+    # For tools that load nothing: see kit/load/library.py.
+    py_library(
+        name = "declarations",
+        srcs = ["__init__.py"] + [op + ".py" for op in ops],
+        imports = ["../.."],
+        deps = ["//python/jax_ffi_ops/kit"],
+    )
+
+    # For the test of docs/errors.md.
+    native.filegroup(
+        name = "handlers",
+        srcs = ["//xla_ffi_ops/ops/{0}:{0}_ffi.cc".format(op) for op in ops],
+        visibility = ["//docs:__pkg__"],
     )

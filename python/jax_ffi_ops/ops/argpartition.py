@@ -57,7 +57,7 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> jax.Array:
     axis: an integer.
 
   Returns:
-    An array of the shape of `a`, as int32.
+    An array of indices, of the shape of `a` and dtype int32.
 
   Raises:
     TypeError, ValueError, NotImplementedError: as jax.numpy.argpartition does.

@@ -39,7 +39,7 @@ class Bounded(np.lib.mixins.NDArrayOperatorsMixin):
     value: what it is without any rounding.
     error: how far from that the computation's may be.
     dtype: of the computation.
-    storage: the dtype of the array in memory, if it is `load`ed from one.
+    storage: the dtype of the array in memory, if `load` made it of one.
   """
 
   storage: np.dtype

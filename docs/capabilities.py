@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints the tables of capabilities.md, from the declarations of the ops.
+
+bazel run //docs:capabilities
+"""
+
+import ast
+from collections.abc import Iterator, Sequence
+import importlib
+import pathlib
+import re
+
+import jax.numpy as jnp
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit.load import library
+
+_PACKAGE = pathlib.Path("python/jax_ffi_ops")
+_KINDS = {
+    "floating-point": kit.FLOATING,
+    "integers": [d for d in kit.NUMBERS if jnp.issubdtype(d, jnp.integer)],
+    "bool": [jnp.dtype(bool)],
+}
+_NAMESAKE = re.compile(r"\b(?:jax|scipy)(?:\.\w+)+")
+
+
+def _dtypes(allowed) -> str:
+  """Returns dtypes, by kinds where all of a kind are among them."""
+  allowed, parts = set(allowed), []
+  for kind, dtypes in _KINDS.items():
+    if allowed.issuperset(dtypes):
+      parts.append(kind)
+      allowed.difference_update(dtypes)
+  others = sorted(
+      allowed, key=lambda dtype: (dtype.kind != "f", dtype.itemsize)
+  )
+  return ", ".join(parts + [f"`{dtype.name}`" for dtype in others])
+
+
+def _derivatives(op, function, forward_only: Sequence[str]) -> str:
+  if op.name not in forward_only:
+    return "backward handler"
+  if op.is_linear:
+    return "`transpose`"
+  rules = {"jvp": op.jvp, "backward": op.backward}
+  rule = next((f"`{name}`" for name, given in rules.items() if given), None)
+  if not rule and "indices" in function.__doc__.partition("Returns:")[2]:
+    return "none, of indices"
+  return rule or "the definition"
+
+
+def _lists_of_build_file() -> dict[str, list[str]]:
+  """Returns the lists that python_ops gets, by their names."""
+  tree = ast.parse((_PACKAGE / "ops/BUILD.bazel").read_text("utf-8"))
+  return {
+      keyword.arg: ast.literal_eval(keyword.value)
+      for node in ast.walk(tree)
+      if isinstance(node, ast.Call) and ast.unparse(node.func) == "python_ops"
+      for keyword in node.keywords
+      if keyword.arg in ("cpu_only", "forward_only")
+  }
+
+
+def _functions(folder: str) -> Iterator[tuple[str, object]]:
+  for path in sorted((_PACKAGE / folder).glob("[!_]*.py")):
+    with library.loading_nothing():
+      module = importlib.import_module(f"jax_ffi_ops.{folder}.{path.stem}")
+    yield path.stem, getattr(module, path.stem)
+
+
+def _namesake(function) -> str:
+  found = _NAMESAKE.search(function.__doc__)
+  return f"`{found[0]}`" if found else ""
+
+
+def ops() -> Iterator[Sequence[str]]:
+  """Yields the rows of the ops."""
+  lists = _lists_of_build_file()
+  for name, function in _functions("ops"):
+    op = kit.ops_of(function)[0].declaration
+    yield (
+        f"`{name}`",
+        _namesake(function),
+        _dtypes(frozenset().union(*(x or () for x in op.dtypes))),
+        _derivatives(op, function, lists["forward_only"]),
+        "CPU" if op.name in lists["cpu_only"] else "CPU, CUDA",
+        "pieces" if op.split else "gathered",
+    )
+
+
+def formulations() -> Iterator[Sequence[str]]:
+  """Yields the rows of functions that are made of ops."""
+  for name, function in _functions("formulations"):
+    yield f"`{name}`", _namesake(function), _made_of(name)
+
+
+def _made_of(name: str) -> str:
+  """Returns the ops that the modules of a function import."""
+  found, waiting = set(), [f"formulations/{name}"]
+  while waiting:
+    text = (_PACKAGE / f"{waiting.pop()}.py").read_text("utf-8")
+    for pattern in (r"ops\.(\w+) import", r"ops import (\w+)"):
+      found.update(re.findall(r"from jax_ffi_ops\." + pattern, text))
+    for pattern in (
+        r"from jax_ffi_ops\.formulations\.(\w+) import",
+        r"from jax_ffi_ops\.formulations import (\w+)",
+    ):
+      waiting += [f"formulations/{x}" for x in re.findall(pattern, text)]
+  return ", ".join(f"`{op}`" for op in sorted(found)) or "jax.numpy alone"
+
+
+def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+  lines = [head, ["---"] * len(head), *rows]
+  return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def tables() -> dict[str, str]:
+  """Returns the tables by the names of their regions."""
+  return {
+      "ops": _table(
+          ["op", "like", "dtypes of the handler", "gradients by", "handlers"]
+          + ["a row that is split"],
+          ops(),
+      ),
+      "formulations": _table(["function", "like", "made of"], formulations()),
+  }
+
+
+if __name__ == "__main__":
+  for text in tables().values():
+    print(text)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The site's links hold, its search finds words, and nothing is fetched."""
+
+from html import parser
+import os
+import pathlib
+import re
+import urllib.parse
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import build
+
+_SITE = pathlib.Path(os.path.abspath(__file__)).with_name("site")
+# `import x as x`, and what a package defines itself.
+_PUBLIC = re.compile(r"(?m)(?:\b(\w+) as \1\b|^(?:def|class) ([a-zA-Z]\w*))")
+
+
+class _Page(parser.HTMLParser):
+  """The identifiers of a page, and what it links to or loads."""
+
+  def __init__(self, path):
+    super().__init__()
+    self.ids, self.links, self.loaded = set(), [], []
+    self.feed(path.read_text("utf-8"))
+
+  def handle_starttag(self, tag, attrs):
+    found = dict(attrs)
+    self.ids |= {found[name] for name in ("id", "name") if found.get(name)}
+    if tag == "a" and "href" in found:
+      self.links.append(found["href"])
+    elif tag in ("img", "link", "script", "iframe", "object"):
+      target = found.get("src") or found.get("href") or found.get("data")
+      self.loaded += [target] * bool(target)
+
+
+class SiteTest(parameterized.TestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    paths = [p for p in _SITE.rglob("*.html") if "_static" not in p.parts]
+    cls.pages = {path: _Page(path) for path in paths}
+
+  def test_links(self):
+    self.assertGreater(len(self.pages), 40)
+    for path, page in self.pages.items():
+      for link in page.links + page.loaded:
+        url = urllib.parse.urlsplit(link)
+        if url.scheme:
+          continue
+        target = path
+        if url.path:
+          linked = path.parent / urllib.parse.unquote(url.path)
+          target = pathlib.Path(os.path.normpath(linked))
+        with self.subTest(f"{path.relative_to(_SITE)}: {link}"):
+          self.assertTrue(target.exists())
+          if url.fragment and target in self.pages:
+            anchor = urllib.parse.unquote(url.fragment)
+            self.assertIn(anchor, self.pages[target].ids)
+
+  def test_nothing_is_fetched(self):
+    for path, page in self.pages.items():
+      for target in page.loaded:
+        self.assertNotRegex(target, r"^(https?:)?//", path)
+
+  @parameterized.parameters("", "/kit", "/kit/testing")
+  def test_api_has_all_that_is_public(self, package):
+    ids = self.pages[_SITE / "docs/api_python.html"].ids
+    path = f"jax_ffi_ops{package}"
+    text = pathlib.Path("python", path, "__init__.py").read_text("utf-8")
+    names = {"".join(found) for found in _PUBLIC.findall(text)} - {"kit"}
+    self.assertNotEmpty(names)
+    module = path.replace("/", ".")
+    self.assertEmpty({f"{module}.{name}" for name in names} - ids)
+
+  @parameterized.parameters("vmap", "segfault", "undefined symbol", "hermetic")
+  def test_search_finds(self, words):
+    index = (_SITE / "searchindex.js").read_text("utf-8")
+    terms = index.partition('"terms":')[2]
+    for word in words.split():
+      # Sphinx keeps the stems of words.
+      found = re.search(rf'[{{,]"?{word[:6]}\w*"?:', terms)
+      self.assertIsNotNone(found, word)
+
+  @parameterized.parameters(
+      ("[a](b.md#c)", "[a](b.md#c)"),
+      ("[b.md](b.md)", "[](b.md)"),
+      ("[a](https://b)", "[a](https://b)"),
+      ("[a](#b)", "[a](#b)"),
+      ("[d.cc](../c/d.cc)", "`c/d.cc`"),
+      ("[`c/d.cc`](../c/d.cc#L1)", "`c/d.cc`"),
+      ("[it](../c/d.cc)", "it (`c/d.cc`)"),
+      ("[it](../e)", "[it](/e/README.md)"),
+      ("![it](../c/d.svg)", "![it](../c/d.svg)"),
+      ("`[it](../c)`", "`[it](../c)`"),
+      ("```c\n[it](x)\n```", "```c\n[it](x)\n```"),
+  )
+  def test_link_of_a_page(self, text, expected):
+    pages = {"docs/b.md", "e/README.md"}
+    self.assertEqual(build.for_site(text, "docs/a.md", pages), expected)
+
+
+if __name__ == "__main__":
+  absltest.main()
