@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -22,6 +21,7 @@
 #include "xla_ffi_ops/kit/formula.h"
 #include "xla_ffi_ops/kit/long_sums.h"
 #include "xla_ffi_ops/kit/outputs.h"
+#include "xla_ffi_ops/kit/row_elements.h"
 #include "xla_ffi_ops/kit/row_pieces.h"
 #include "xla_ffi_ops/kit/run_formula.h"
 #include "xla_ffi_ops/kit/run_rows.h"
@@ -41,6 +41,10 @@ struct PieceArrays {
 // choice would take long to compile.
 enum class Kind { kPlain, kWeighted, kSummed };
 
+// Whether the loops take elements in pairs. Sums over rows are not.
+template <Kind kind, typename In>
+inline constexpr bool kInPairs = kind != Kind::kSummed && In::kIsDirect;
+
 template <Kind kind, typename F, typename Acc, typename In, size_t... i,
           size_t... w>
 XLA_FFI_OPS_HD void RunPieces(const F& f, int64_t begin, int64_t end,
@@ -49,16 +53,23 @@ XLA_FFI_OPS_HD void RunPieces(const F& f, int64_t begin, int64_t end,
                               const Outputs<Acc, F::kSums>& columns,
                               std::index_sequence<i...>,
                               std::index_sequence<w...>) {
-  if constexpr (kind == Kind::kPlain) {
-    std::tuple<AbsentRows<typename F::Weights, w>...> absent;
-    RunBlock(f, begin, end, cols, part, arrays.outputs, Outputs<Acc, 0>(),
-             arrays.inputs[i]..., std::get<w>(absent)...);
-  } else if constexpr (kind == Kind::kWeighted) {
-    RunBlock(f, begin, end, cols, part, arrays.outputs, Outputs<Acc, 0>(),
-             arrays.inputs[i]..., arrays.weights[w]...);
+  const auto run = [&](const auto& sums, auto&&... in) XLA_FFI_OPS_INLINED {
+    RunBlock(f, begin, end, cols, part, arrays.outputs, sums, in...);
+  };
+  const Outputs<Acc, 0> no_sums = {};
+  if constexpr (kind == Kind::kSummed) {
+    run(columns, arrays.inputs[i]..., arrays.weights[w]...);
+  } else if constexpr (kInPairs<kind, In> && kind == Kind::kPlain) {
+    run(no_sums, DirectRows<Pairs>(arrays.inputs[i])...,
+        AbsentRows<typename F::Weights, w>()...);
+  } else if constexpr (kInPairs<kind, In>) {
+    run(no_sums, DirectRows<Pairs>(arrays.inputs[i])...,
+        SplitRows<Acc>(arrays.weights[w])...);
+  } else if constexpr (kind == Kind::kPlain) {
+    run(no_sums, arrays.inputs[i]...,
+        AbsentRows<typename F::Weights, w>()...);
   } else {
-    RunBlock(f, begin, end, cols, part, arrays.outputs, columns,
-             arrays.inputs[i]..., arrays.weights[w]...);
+    run(no_sums, arrays.inputs[i]..., arrays.weights[w]...);
   }
 }
 
@@ -110,7 +121,8 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
                 const Operands<SumOf<Cpu, T, W>, F::kSums>& sums) {
   using Acc = Accumulator<T>;
   using In =
-      std::conditional_t<std::is_same_v<T, BFloat16>, internal::DirectRows<T>,
+      std::conditional_t<std::is_same_v<T, BFloat16>,
+                         internal::DirectRows<internal::Elements<BFloat16>>,
                          internal::InputRows<Acc>>;
   const int64_t cols = range.cols;
   RowPart part{RowPart::kAll, 0, cols, false, nullptr, nullptr};
@@ -122,6 +134,7 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
   for (int i = 0; i < F::kSums; ++i) {
     if (sums[i] != nullptr) kind = internal::Kind::kSummed;
   }
+  const bool in_pairs = In::kIsDirect && kind != internal::Kind::kSummed;
   // Without rows, there may be no memory behind an array, not even for weights.
   const bool has_rows = range.groups > 0 && range.rows > 0;
   internal::PieceArrays<F, Acc, In> pieces;
@@ -134,7 +147,7 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
     using Weight = internal::InputRows<Acc>;
     pieces.weights[i] = arrays.weights[i].data == nullptr
                             ? Weight(F::Weights::Absent(i), cols)
-                            : Weight(arrays.weights[i]);
+                            : Weight(arrays.weights[i], in_pairs);
   }
   for (int i = 0; i < F::kOutputs; ++i) {
     pieces.outputs[i] = internal::OutputRows<Acc>(arrays.outputs[i], cols);

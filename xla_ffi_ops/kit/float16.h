@@ -124,12 +124,21 @@ class BFloat16 {
     return internal::BitCast<float>(static_cast<uint32_t>(bits_) << 16);
   }
 
- private:
-  static uint16_t Round(float value) {
+  // The bits of BFloat16(value) are the upper half of these.
+  static uint32_t RoundUpper(float value) {
     const uint32_t bits = internal::BitCast<uint32_t>(value);
     const uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
     const uint32_t quiet_nan = bits | 0x400000u;
-    return static_cast<uint16_t>((value != value ? quiet_nan : rounded) >> 16);
+    return value != value ? quiet_nan : rounded;
+  }
+  // The same as float(BFloat16(value)), in integers of one size.
+  static float Rounded(float value) {
+    return internal::BitCast<float>(RoundUpper(value) & 0xffff0000u);
+  }
+
+ private:
+  static uint16_t Round(float value) {
+    return static_cast<uint16_t>(RoundUpper(value) >> 16);
   }
 
   uint16_t bits_;

@@ -12,6 +12,7 @@
 #include "xla_ffi_ops/kit/convert_rows.h"
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/kit/row_elements.h"
 #include "xla_ffi_ops/kit/rows.h"
 
 namespace xla_ffi_ops::internal {
@@ -48,29 +49,44 @@ struct FetchedRow {
   }
 };
 
-// An operand. If its type is not Acc, it is converted.
+// An operand. If its type is not Acc, it is converted; and if it is taken
+// beside pairs, its pieces are SplitPairs.
 template <typename Acc>
 class InputRows {
  public:
+  static constexpr bool kIsDirect = false;
+  static constexpr int kEach = 1;
   InputRows() = default;
 
   template <typename T>
-  explicit InputRows(const Rows<const T>& rows) {
+  explicit InputRows(const Rows<const T>& rows, bool beside_pairs = false) {
     rows_ = {reinterpret_cast<const char*>(rows.data), rows.cols, rows.map};
-    if constexpr (!std::is_same_v<T, Acc>) {
-      if (rows.map.dims == 1 && rows.map.stride[0] == 0 &&
-          rows.cols <= kCachedCols) {  // One for all.
-        piece_.reset(new Acc[rows.cols]);
-        WidenRow(rows.data, piece_.get(), rows.cols);
-        rows_.data = reinterpret_cast<const char*>(piece_.get());
-        return;
-      }
-      item_ = sizeof(T);
-      piece_ = NewPiece<Acc>(rows.cols);
-      widen_ = [](const void* from, Acc* to, int64_t n) {
+    using Convert = void(const void* from, Acc* to, int64_t n);
+    Convert* const split = [](const void* from, Acc* to, int64_t n) {
+      SplitRow(static_cast<const T*>(from), to, n);
+    };
+    if constexpr (std::is_same_v<T, Acc>) {
+      if (!beside_pairs) return;
+      widen_ = split;
+    } else {
+      Convert* const widen = [](const void* from, Acc* to, int64_t n) {
         WidenRow(static_cast<const T*>(from), to, n);
       };
+      widen_ = beside_pairs ? split : widen;
     }
+    if (rows.map.dims == 1 && rows.map.stride[0] == 0 &&
+        rows.cols <= kCachedCols) {  // One for all.
+      piece_.reset(new Acc[rows.cols]);
+      for (int64_t j = 0; j < rows.cols; j += kPiece<Acc>) {
+        widen_(rows.data + j, piece_.get() + j,
+               std::min(kPiece<Acc>, rows.cols - j));
+      }
+      rows_.data = reinterpret_cast<const char*>(piece_.get());
+      widen_ = nullptr;
+      return;
+    }
+    item_ = sizeof(T);
+    piece_ = NewPiece<Acc>(rows.cols);
   }
 
   // A weight that is absent: all elements are `value`, in one piece for all.
@@ -81,14 +97,14 @@ class InputRows {
   }
 
   // Elements [j, j + n) of a row, until the next call.
-  XLA_FFI_OPS_HD const Acc* Piece(int64_t row, int64_t j, int64_t n) {
+  XLA_FFI_OPS_HD Elements<Acc> Piece(int64_t row, int64_t j, int64_t n) {
     const char* const from = Address(row) + j * item_;
-    if (widen_ == nullptr) return reinterpret_cast<const Acc*>(from);
+    if (widen_ == nullptr) return {reinterpret_cast<const Acc*>(from)};
     if (held_ != from) {  // Not by an earlier pass.
       widen_(from, piece_.get(), n);
       held_ = from;
     }
-    return piece_.get();
+    return {piece_.get()};
   }
   XLA_FFI_OPS_HD FetchedRow Fetched(int64_t row) const {
     return {Address(row), item_};
@@ -106,32 +122,56 @@ class InputRows {
   const char* held_ = nullptr;    // what was converted
 };
 
-// An operand of a 16-bit type that vectors are loaded from as fast as from
-// float.
-template <typename T>
+// An operand of BFloat16, which is not converted before.
+template <typename Piece_>
 class DirectRows {
  public:
+  static constexpr bool kIsDirect = true;
+  static constexpr int kEach = std::is_same_v<Piece_, Pairs> ? 2 : 1;
   DirectRows() = default;
-  explicit DirectRows(const Rows<const T>& rows) : rows_(rows) {}
+  explicit DirectRows(const Rows<const BFloat16>& rows) : rows_(rows) {}
+  template <typename Other>
+  explicit DirectRows(const DirectRows<Other>& rows) : rows_(rows.rows_) {}
 
-  XLA_FFI_OPS_HD const T* Piece(int64_t row, int64_t j, int64_t) const {
-    return rows_[row] + j;
+  XLA_FFI_OPS_HD Piece_ Piece(int64_t row, int64_t j, int64_t) const {
+    return {rows_[row] + j};
   }
   XLA_FFI_OPS_HD FetchedRow Fetched(int64_t row) const {
-    return {reinterpret_cast<const char*>(rows_[row]), sizeof(T)};
+    return {reinterpret_cast<const char*>(rows_[row]), sizeof(BFloat16)};
   }
 
  private:
-  Rows<const T> rows_ = {};
+  template <typename Other>
+  friend class DirectRows;
+
+  Rows<const BFloat16> rows_ = {};
+};
+
+// A weight that was made to be taken beside pairs.
+template <typename Acc>
+class SplitRows {
+ public:
+  static constexpr int kEach = 2;
+  explicit SplitRows(InputRows<Acc>& rows) : rows_(&rows) {}
+
+  XLA_FFI_OPS_HD SplitPairs<Acc> Piece(int64_t row, int64_t j, int64_t n) {
+    return {rows_->Piece(row, j, n).data, n};
+  }
+
+ private:
+  InputRows<Acc>* rows_;
 };
 
 // A weight of a formula that has no weights, of which nothing is loaded.
 template <typename Weights, int i>
 struct AbsentRows {
+  static constexpr int kEach = 1;
   struct Row {
-    XLA_FFI_OPS_HD float operator[](int64_t) const {
+    template <int>
+    XLA_FFI_OPS_HD float At(int64_t) const {
       return Weights::Absent(i);
     }
+    XLA_FFI_OPS_HD float One(int64_t) const { return Weights::Absent(i); }
   };
 
   XLA_FFI_OPS_HD Row Piece(int64_t, int64_t, int64_t) const { return {}; }
@@ -168,6 +208,9 @@ class OutputRows {
   XLA_FFI_OPS_HD Acc* Piece(int64_t row, int64_t j) const {
     if (narrow_ != nullptr) return piece_.get();
     return reinterpret_cast<Acc*>(Address(row, j));
+  }
+  XLA_FFI_OPS_HD StoredPairs InPairs(int64_t row, int64_t j) const {
+    return {reinterpret_cast<BFloat16*>(Address(row, j))};
   }
   XLA_FFI_OPS_HD void Store(int64_t row, int64_t j, int64_t n) const {
     if (narrow_ != nullptr) narrow_(piece_.get(), Address(row, j), n);

@@ -12,6 +12,7 @@
 
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/formula.h"
+#include "xla_ffi_ops/kit/row_elements.h"
 #include "xla_ffi_ops/kit/row_pieces.h"
 
 namespace xla_ffi_ops::internal {
@@ -29,18 +30,23 @@ XLA_FFI_OPS_HD void CombineLanes(Acc* lanes) {
   if constexpr (half > 1) CombineLanes<S, half / 2>(lanes);
 }
 
-// Combines the statistics of n elements, at most kPiece; statistic(j) is that
-// of one. Before the elements of each 64 bytes of Acc it calls ahead(j).
+// Combines the statistics of n elements, at most kPiece, which are taken kEach
+// at a time: statistic(take, place) is that of what `take` takes, and its place
+// is j, or SplitPlace(j, n). Before some elements it calls ahead(j).
 //
 // Element j is in one of kLanes lanes. A lane adds 16 elements one after
 // another, and then 16 such sums; then the lanes are added in pairs. So the
 // error of a sum does not grow with its length: equal terms are the worst case,
 // with less than 6 units in the last place. The order of the additions is the
 // same for every vector width.
-template <typename S, typename Acc, typename Statistic, typename Ahead>
+template <typename S, typename Acc, int kEach, typename Statistic,
+          typename Ahead>
 XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead) {
   constexpr int numbers = sizeof(S) / sizeof(Acc);
   static constexpr int kLanes = 128 / sizeof(Acc);
+  // Those of what is second in a pair follow the others.
+  static constexpr int kSecond = kEach == 2 ? kLanes / 2 : 0;
+  const int64_t second = (n + 1) / 2;
   constexpr int64_t kGroup = 16 * kLanes;
   static_assert(kPiece<Acc> <= 16 * kGroup);
   Acc a[kLanes], b[kLanes];          // of a group
@@ -65,7 +71,13 @@ XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead) {
   // Adds the next `count` elements.
   const auto add = [&](int64_t& j, auto count) XLA_FFI_OPS_INLINED {
 #pragma omp simd
-    for (int k = 0; k < count; ++k) add_to(k, statistic(j + k));
+    for (int k = 0; k < count / kEach; ++k) {
+      const int64_t place = j / kEach + k;
+      add_to(k, statistic(TakeAt<0>{place}, place));
+      if constexpr (kEach == 2) {
+        add_to(kSecond + k, statistic(TakeAt<1>{place}, second + place));
+      }
+    }
     j += count;
   };
   bool grouped = false;
@@ -89,7 +101,8 @@ XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead) {
   }
   while (n - j >= kLanes / 4) add(j, Count<kLanes / 4>());
   for (int k = 0; j < n; ++k, ++j) {
-    add_to(k, statistic(j));
+    const int64_t place = kEach == 2 ? SplitPlace(j, n) : j;
+    add_to(k / kEach + k % kEach * kSecond, statistic(TakeOne{j}, place));
     asm volatile("");  // Vectorized, these few would be most of the code.
   }
   each([=](auto, Acc* lanes, const Acc* old) XLA_FFI_OPS_INLINED {
@@ -97,7 +110,11 @@ XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead) {
 #pragma omp simd
       for (int k = 0; k < kLanes; ++k) lanes[k] = S::Combine(old[k], lanes[k]);
     }
-    CombineLanes<S, kLanes / 2>(lanes);
+    CombineLanes<S, kLanes / 2 / kEach>(lanes);
+    if constexpr (kEach == 2) {
+      CombineLanes<S, kLanes / 4>(lanes + kSecond);
+      lanes[0] = S::Combine(lanes[0], lanes[kSecond]);
+    }
   });
   S total;
   total.value[0] = a[0];

@@ -14,11 +14,16 @@
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/formula.h"
 #include "xla_ffi_ops/kit/outputs.h"
+#include "xla_ffi_ops/kit/row_elements.h"
 #include "xla_ffi_ops/kit/row_pieces.h"
 #include "xla_ffi_ops/kit/row_total.h"
 #include "xla_ffi_ops/kit/run_formula.h"
 
 namespace xla_ffi_ops::internal {
+
+// How many elements loops take at a time.
+template <typename... In>
+inline constexpr int kEachOf = std::max({In::kEach...});
 
 // The statistic of a piece of row i; null if this call works on whole rows.
 template <typename S, typename Acc>
@@ -37,7 +42,7 @@ XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
                               int64_t cols, const RowPart& part, Ahead ahead,
                               Added added, In&... in) {
   if constexpr (p < F::kPasses) {
-    using S = decltype(f.Add(Pass<p>(), row, Acc(in.Piece(i, 0, 0)[0])...));
+    using S = decltype(f.Add(Pass<p>(), row, Acc(in.Piece(i, 0, 0).One(0))...));
     const auto known = row;
     S sum = S::Initial();
     CompensatedTotal<S> total;
@@ -45,16 +50,17 @@ XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
     for (int64_t first = part.begin; first < end; first += kPiece<Acc>) {
       const int64_t n = std::min(kPiece<Acc>, end - first);
       const auto run = [=](auto... x) XLA_FFI_OPS_INLINED {
-        const auto statistic = [=](int64_t j) XLA_FFI_OPS_INLINED {
-          const S s = f.Add(Pass<p>(), known, Acc(x[j])...);
+        const auto statistic = [=](auto take,
+                                   int64_t place) XLA_FFI_OPS_INLINED {
+          const S s = f.Add(Pass<p>(), known, Acc(take(x))...);
           if constexpr (p + 1 == F::kPasses && std::is_pointer_v<Added>) {
-            added[first + j] = s.value[0];
+            added[first + place] = s.value[0];
           }
           return s;
         };
-        return Total<S, Acc>(n, statistic, [=](int64_t j) XLA_FFI_OPS_INLINED {
-          ahead(first + j);
-        });
+        return Total<S, Acc, kEachOf<In...>>(
+            n, statistic,
+            [=](int64_t j) XLA_FFI_OPS_INLINED { ahead(first + j); });
       };
       S* const statistic = StatisticOf<S, Acc>(part, i, cols, first);
       sum = part.ends ? *statistic : run(in.Piece(i, first, n)...);
@@ -66,6 +72,28 @@ XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
                static_cast<Acc>(cols));
     }
     RunPasses<p + 1, Acc>(f, row, i, cols, part, ahead, added, in...);
+  }
+}
+
+// Stores what values(take, place) has for each of n elements, in pairs.
+template <typename Value>
+XLA_FFI_OPS_HD void StorePairs(int64_t n, const Value& values,
+                               StoredPairs y, StoredPairs z) {
+  const int64_t second = (n + 1) / 2;
+#pragma omp simd
+  for (int64_t k = 0; k < n / 2; ++k) {
+    const auto a = values(TakeAt<0>{k}, k);
+    const auto b = values(TakeAt<1>{k}, second + k);
+    y.Put(k, a.value[0], b.value[0]);
+    if constexpr (sizeof(a) > sizeof(a.value[0])) {
+      z.Put(k, a.value[1], b.value[1]);
+    }
+  }
+  if (n % 2 == 0) return;
+  const auto last = values(TakeOne{n - 1}, n / 2);
+  y.PutOne(n - 1, last.value[0]);
+  if constexpr (sizeof(last) > sizeof(last.value[0])) {
+    z.PutOne(n - 1, last.value[1]);
   }
 }
 
@@ -95,6 +123,19 @@ XLA_FFI_OPS_HD void RunRow(
   if (part.begin == 0) f.Save(i, row);  // Once for each row.
   for (int64_t first = part.begin; first < part.end; first += kPiece<Acc>) {
     const int64_t count = std::min(kPiece<Acc>, part.end - first);
+    if constexpr (kEachOf<In...> == 2) {
+      static_assert(m == 0, "sums are not taken in pairs");
+      const StoredPairs y = outputs[0].InPairs(i, first);
+      const StoredPairs z = outputs[n - 1].InPairs(i, first);
+      const auto store = [=](auto... x) XLA_FFI_OPS_INLINED {
+        const auto values = [=](auto take, int64_t) XLA_FFI_OPS_INLINED {
+          return f.Store(row, Acc(take(x))...);
+        };
+        StorePairs(count, values, y, z);
+      };
+      store(in.Piece(i, first, count)...);
+      continue;
+    }
     Acc* const y = outputs[0].Piece(i, first);
     Acc* const z = outputs[n - 1].Piece(i, first);
     const auto sums = columns.At(first - part.begin);
@@ -103,9 +144,10 @@ XLA_FFI_OPS_HD void RunRow(
       for (int64_t j = 0; j < count; ++j) {
         // All is loaded before the stores: as an output could be an input, the
         // compiler would load it once more.
-        const auto values = f.Store(row, Acc(x[j])...);
+        const TakeAt<0> take{j};
+        const auto values = f.Store(row, Acc(take(x))...);
         if constexpr (m > 0) {
-          const auto terms = f.Column(row, Acc(x[j])...);
+          const auto terms = f.Column(row, Acc(take(x))...);
           sums.data[0][j] += terms.value[0];
           if constexpr (m > 1) sums.data[1][j] += terms.value[1];
         }
@@ -138,6 +180,14 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
   f.Save(i, row);
   for (int64_t first = 0; first < cols; first += kPiece<Acc>) {
     const int64_t n = std::min(kPiece<Acc>, cols - first);
+    if constexpr (kEachOf<In...> == 2) {
+      const auto value = [=, &f](auto, int64_t place) XLA_FFI_OPS_INLINED {
+        return f.StoreAdded(row, added[first + place]);
+      };
+      const StoredPairs y = output.InPairs(i, first);
+      StorePairs(n, value, y, y);
+      continue;
+    }
     Acc* const values = output.Piece(i, first);
 #pragma omp simd
     for (int64_t j = 0; j < n; ++j) {
