@@ -28,6 +28,9 @@ pygments_style = "default"
 pygments_dark_style = "github-dark"
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
+autoclass_content = "both"
+napoleon_use_ivar = True
+python_maximum_signature_line_length = 80
 # Types of Python and of jax have no page here.
 nitpick_ignore_regex = [("py:.*", ".*")]
 # In docstrings, as in Markdown, `this` is code.
