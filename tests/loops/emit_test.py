@@ -65,8 +65,12 @@ class RefusedTest(parameterized.TestCase):
       _text(reference, {"n": 4})
     self.assertRegex(str(caught.exception), r"forward, \{'n': 4\}, \S+\.py:\d+")
 
+  def test_complex_numbers(self):
+    with self.assertRaisesRegex(errors.Unsupported, "dtype complex64"):
+      _text(lambda x: jnp.real(x * 1j), {"n": 4})
+
   def test_long_bodies(self):
-    with self.assertRaisesRegex(errors.Unsupported, "more than 20000 lines"):
+    with self.assertRaisesRegex(errors.Unsupported, "more than 10000 lines"):
       _text(_lengthy, {"n": 64})
 
   def test_names_the_line_in_a_loop(self):

@@ -8,7 +8,9 @@ that differs between lanes computes all cases that some lane takes, and selects.
 """
 
 import contextlib
+import functools
 
+import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.emit import cpp
@@ -142,15 +144,34 @@ def _while(body, equation, *args):
   with writer.block("while (true)"):
     kept = pinned | _reads(carry)
     (goes_on,) = body.run(params["cond_jaxpr"], [*of_cond, *carry], pinned=kept)
-    text = writer.names_of(goes_on).item()
+    text = " | ".join(writer.names_of(goes_on).ravel()) or "false"
+    if goes_on.size > 1:
+      text = writer.let(text, bool, goes_on.lanes)
     if ragged and body.mask:
       text = writer.let(f"{text} & {body.mask}", bool, True)
     writer.line(f"if (!{f'Any({text})' if ragged else text}) break;")
     mask = text if ragged else None
+    if goes_on.shape:  # A `while` under vmap: each of its own lanes stops.
+      pinned = kept
     with _masked(body, mask):
       found = body.run(params["body_jaxpr"], [*of_body, *carry], pinned=pinned)
+      if goes_on.shape:
+        found = [
+            *map(functools.partial(_continued, body, goes_on), found, carry)
+        ]
     _assign(body, carry, found, mask)
   return carry
+
+
+def _continued(body, goes_on, new, old):
+  """Returns the new elements where a `while` of some leading dims goes on."""
+
+  def chosen(goes_on, new, old):
+    ones = (1,) * (new.ndim - goes_on.ndim)
+    return jnp.where(goes_on.reshape(*goes_on.shape, *ones), new, old)
+
+  (found,) = body.retrace(chosen, goes_on, new, old)
+  return found
 
 
 @rule("cond")

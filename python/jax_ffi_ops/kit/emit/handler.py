@@ -7,22 +7,6 @@ from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit.kernels import Kernel
 
-_DTYPES = {
-    "bool": "PRED",
-    "bfloat16": "BF16",
-    "float16": "F16",
-    "float32": "F32",
-    "float64": "F64",
-    "int8": "S8",
-    "int16": "S16",
-    "int32": "S32",
-    "int64": "S64",
-    "uint8": "U8",
-    "uint16": "U16",
-    "uint32": "U32",
-    "uint64": "U64",
-}
-
 
 def text(op: Declaration, passes: dict[str, Sequence[Kernel]]) -> str:
   """Returns the file.
@@ -144,10 +128,6 @@ def _kernel(kernel: Kernel) -> str:
   return "\n".join(lines)
 
 
-def _camel(target: str) -> str:
-  return "".join(part.capitalize() for part in target.split("_"))
-
-
 def _dtypes(kernels: Sequence[Kernel], kind: str, i: int) -> str:
   """Returns the dtypes that an array may have, given those before it."""
   own = [getattr(kernel, kind)[i].dtype for kernel in kernels]
@@ -156,7 +136,7 @@ def _dtypes(kernels: Sequence[Kernel], kind: str, i: int) -> str:
   ):
     if own == [kernel.operands[k].dtype for kernel in kernels]:
       return f"{x.name}.element_type()"
-  names = dict.fromkeys(f"ffi::{_DTYPES[dtype.name]}" for dtype in own)
+  names = dict.fromkeys(f"ffi::{cpp.ffi_type(dtype)}" for dtype in own)
   return f"DTypes<{', '.join(names)}>()"
 
 
@@ -166,7 +146,7 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> str:
   dims = dict.fromkeys(
       d for x in [*first.operands, *first.results] for d in x.dims
   )
-  lines = [f"HandlerResult {_camel(target)}("]
+  lines = [f"HandlerResult {cpp.camel(target)}("]
   parameters = ["CpuContext device"]
   parameters += ["int64_t batch_rank"] * first.backward
   parameters += [f"ffi::AnyBuffer {x.name}" for x in first.operands]
@@ -207,10 +187,10 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> str:
   for kernel in kernels:
     tests = [f"{d} == {n}" for d, n in kernel.core.items()]
     for own, x in zip(kernel.operands, first.operands):
-      tests.append(f"{x.name}.element_type() == ffi::{_DTYPES[own.dtype.name]}")
+      tests.append(f"{x.name}.element_type() == ffi::{cpp.ffi_type(own.dtype)}")
     for own, x in zip(kernel.results, first.results):
       tests.append(
-          f"{x.name}->element_type() == ffi::{_DTYPES[own.dtype.name]}"
+          f"{x.name}->element_type() == ffi::{cpp.ffi_type(own.dtype)}"
       )
     shared = [str(i) for i, x in enumerate(kernel.operands) if x.shared]
     lines += [
@@ -237,6 +217,6 @@ def _export(target: str, kernel: Kernel) -> str:
   last = arguments.pop().split("  //")[0] + ");"
   body = "\n    ".join([*arguments, last])
   return (
-      f"XLA_FFI_OPS_DEFINE_HANDLER(\n    {target}, {_camel(target)},\n"
+      f"XLA_FFI_OPS_DEFINE_HANDLER(\n    {target}, {cpp.camel(target)},\n"
       f"    {body}\n"
   )
