@@ -50,7 +50,14 @@ def _operands(name: str, rows: int, t: int):
     case "lqr":
       a = 0.98 * eye(4) + 0.05 * normal(4, 4)
       weights = np.ones((rows, t))
-      return [normal(4), a, 0.3 * normal(4, 2), eye(4), eye(2), weights], ()
+      return [
+          normal(4),
+          a,
+          0.3 * normal(4, 2),
+          eye(4),
+          eye(2),
+          weights,
+      ], ()
     case "needleman_wunsch":
       n = max(2, int(t**0.5) * 8)  # 64 t pairs or so
       return [normal(n, n), np.full(rows, -0.5)], ()
@@ -105,9 +112,7 @@ def _times(op, rows: int, backward: bool) -> dict[str, float]:
   ]
   argnums = ()
   if backward:
-    argnums = tuple(
-        i for i, x in enumerate(operands) if x.dtype == np.float32
-    )
+    argnums = tuple(i for i, x in enumerate(operands) if x.dtype == np.float32)
   axes = [None if i in shared else 0 for i in range(len(operands))]
   by_jax = jax.vmap(reference, axes)
   with kit.handlers_at_any_speed():

@@ -70,13 +70,13 @@ def functions(a, b):
   inside = jnp.clip(a, -0.9, 0.9)
   return (
       jnp.exp(a), jnp.log(jnp.abs(a)), jnp.sin(a), jnp.cos(a), jnp.tan(a),
-      jnp.tanh(a), jnp.expm1(a), jnp.log1p(jnp.abs(a)), jnp.abs(a) ** b,
+      jnp.tanh(a), jnp.expm1(a), jnp.log1p(jnp.abs(a)),
       lax.pow(a, (b * 3).astype(np.int32)), jax.nn.sigmoid(a), lax.erf(a),
       lax.erfc(a),
       lax.erf_inv(inside), jnp.cbrt(a), jnp.sinh(a), jnp.cosh(a),
       jnp.arcsin(inside), jnp.arccos(inside), jnp.arctan(a), jnp.exp2(a),
       jnp.arcsinh(a), jnp.arccosh(1 + jnp.abs(a)), jnp.arctanh(inside),
-      jnp.arctan2(a, b),
+      lax.pow(a, b), jnp.arctan2(a, b),
   )  # fmt: skip
 
 
@@ -174,7 +174,10 @@ def control(a, b):
       np.float32(0), b, reverse=True,
   )  # fmt: skip
   in_place = lax.fori_loop(
-      0, 100, lambda i, x: x.at[i].set(x[(i * 7) % 100] + b[0]), jnp.zeros(100)
+      0,
+      100,
+      lambda i, x: x.at[i].set(x[(i * 7) % 100] + b[0]),
+      jnp.zeros(100),
   )
   # What is written overlaps what is read.
   moved_along = lax.fori_loop(

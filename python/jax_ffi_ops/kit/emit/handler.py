@@ -135,13 +135,16 @@ def _dtypes(kernels: Sequence[Kernel], kind: str, i: int) -> str:
       kernels[0].operands[: None if kind == "results" else i]
   ):
     if own == [kernel.operands[k].dtype for kernel in kernels]:
-      return f"{x.name}.element_type()"
+      return f"{x.name}_buffer.element_type()"
   names = dict.fromkeys(f"ffi::{cpp.ffi_type(dtype)}" for dtype in own)
   return f"DTypes<{', '.join(names)}>()"
 
 
 def _handler(target: str, kernels: Sequence[Kernel]) -> str:
-  """Returns a handler that checks its buffers and picks a kernel."""
+  """Returns a handler that checks its buffers and picks a kernel.
+
+  With the suffix, no name is a keyword of C++ or that of a dimension.
+  """
   first = kernels[0]
   dims = dict.fromkeys(
       d for x in [*first.operands, *first.results] for d in x.dims
@@ -149,8 +152,10 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> str:
   lines = [f"HandlerResult {cpp.camel(target)}("]
   parameters = ["CpuContext device"]
   parameters += ["int64_t batch_rank"] * first.backward
-  parameters += [f"ffi::AnyBuffer {x.name}" for x in first.operands]
-  parameters += [f"ffi::Result<ffi::AnyBuffer> {x.name}" for x in first.results]
+  parameters += [f"ffi::AnyBuffer {x.name}_buffer" for x in first.operands]
+  parameters += [
+      f"ffi::Result<ffi::AnyBuffer> {x.name}_buffer" for x in first.results
+  ]
   lines.append("    " + ", ".join(parameters) + ") {")
   for d in dims:
     if not d.isdigit():
@@ -165,14 +170,14 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> str:
   lines.append("  Checks checks;")
   for i, x in enumerate(first.operands):
     lines.append(
-        f'  checks.Operand("{x.name}", {x.name},'
+        f'  checks.Operand("{x.name}", {x.name}_buffer,'
         f" {_dtypes(kernels, 'operands', i)}, {{{core(x)}}});"
     )
   if first.backward:
     lines.append("  checks.BatchRank(batch_rank);")
   for i, x in enumerate(first.results):
     lines.append(
-        f'  checks.Result("{x.name}", *{x.name},'
+        f'  checks.Result("{x.name}", *{x.name}_buffer,'
         f" {_dtypes(kernels, 'results', i)}, {{{core(x)}}});"
     )
   lines += [
@@ -180,17 +185,21 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> str:
       "  Arrays arrays(checks);",
   ]
   for x in first.operands:
-    lines.append(f'  arrays.Operand("{x.name}", {x.name}, {len(x.dims)});')
+    lines.append(
+        f'  arrays.Operand("{x.name}", {x.name}_buffer, {len(x.dims)});'
+    )
   for x in first.results:
-    lines.append(f"  arrays.Result(*{x.name}, {len(x.dims)});")
+    lines.append(f"  arrays.Result(*{x.name}_buffer, {len(x.dims)});")
   lines.append("  if (!checks.ok()) return checks.error();")
   for kernel in kernels:
     tests = [f"{d} == {n}" for d, n in kernel.core.items()]
     for own, x in zip(kernel.operands, first.operands):
-      tests.append(f"{x.name}.element_type() == ffi::{cpp.ffi_type(own.dtype)}")
+      tests.append(
+          f"{x.name}_buffer.element_type() == ffi::{cpp.ffi_type(own.dtype)}"
+      )
     for own, x in zip(kernel.results, first.results):
       tests.append(
-          f"{x.name}->element_type() == ffi::{cpp.ffi_type(own.dtype)}"
+          f"{x.name}_buffer->element_type() == ffi::{cpp.ffi_type(own.dtype)}"
       )
     shared = [str(i) for i, x in enumerate(kernel.operands) if x.shared]
     lines += [
