@@ -343,6 +343,7 @@ def xla_ffi_jax_op(
         src = None,
         prefix = "",
         shared = [],
+        least_rows = [],
         backward = True,
         deps = [],
         py_srcs = [],
@@ -366,6 +367,9 @@ def xla_ffi_jax_op(
       prefix: that of the kit.Library.
       shared: operands that all rows of a call usually have in common. They are then read once for
           all rows. If rows do not share one in a call, its handler computes one row at a time.
+      least_rows: for each core, the rows of a call from which on its forward and its backward
+          handler are faster than the reference, which runs in other calls: `[(1, 1), (8, 1)]`. None is
+          never. By default, handlers run always.
       backward: whether there is a handler for the backward pass. It computes the forward pass again.
       deps: C++ libraries; usually none.
       py_srcs: more Python files.
@@ -374,6 +378,8 @@ def xla_ffi_jax_op(
       visibility: of `name`.
       **kwargs: for all that is made: tags, testonly and so on.
     """
+    if least_rows and len(least_rows) != len(cores):
+        fail("{}: least_rows has {} pairs for {} cores.".format(name, len(least_rows), len(cores)))
     private = kwargs | dict(visibility = ["//visibility:private"])
     handlers = [prefix + name + "_fwd"] + ([prefix + name + "_bwd"] if backward else [])
     source = src or name + ".py"
@@ -407,6 +413,7 @@ def xla_ffi_jax_op(
         "cores": json.encode(cores),
         "handlers": json.encode(handlers),
         "json": "$(location lib{}_ext.cores.json)".format(name),
+        "least_rows": json.encode(least_rows),
         "op": prefix + name,
         "shared": json.encode(shared),
         "source": "$(location {})".format(source),

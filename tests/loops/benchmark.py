@@ -2,6 +2,8 @@
 """Times loops whose C++ the build wrote against jax's own, as a table.
 
 bazel run //tests/loops:benchmark -- --steps=1000
+
+With --least_rows=hmm, it prints what the BUILD file says as `least_rows`.
 """
 
 from collections.abc import Callable
@@ -22,8 +24,13 @@ import metropolis
 import needleman_wunsch
 import numpy as np
 
+from jax_ffi_ops import kit
+
 _STEPS = flags.DEFINE_integer("steps", 1000, "The steps of most loops.")
 _ROUNDS = flags.DEFINE_integer("rounds", 7, "How often each is timed.")
+_LEAST_ROWS = flags.DEFINE_list(
+    "least_rows", [], "Print `least_rows` of these loops instead."
+)
 _ROWS = flags.DEFINE_list("rows", ["1", "64"], "How many rows a call has.")
 
 
@@ -43,7 +50,14 @@ def _operands(name: str, rows: int, t: int):
     case "lqr":
       a = 0.98 * eye(4) + 0.05 * normal(4, 4)
       weights = np.ones((rows, t))
-      return [normal(4), a, 0.3 * normal(4, 2), eye(4), eye(2), weights], ()
+      return [
+          normal(4),
+          a,
+          0.3 * normal(4, 2),
+          eye(4),
+          eye(2),
+          weights,
+      ], ()
     case "needleman_wunsch":
       n = max(2, int(t**0.5) * 8)  # 64 t pairs or so
       return [normal(n, n), np.full(rows, -0.5)], ()
@@ -88,38 +102,60 @@ def _milliseconds(calls: dict[str, Callable[[], None]]) -> dict[str, float]:
   return {name: statistics.median(x) for name, x in found.items()}
 
 
-def main(_) -> None:
+def _times(op, rows: int, backward: bool) -> dict[str, float]:
+  """Returns milliseconds of the handler and of jax, by who it is."""
+  reference = op.declaration.reference.function
+  operands, shared = _operands(op.declaration.name, rows, _STEPS.value)
+  operands = [
+      jnp.asarray(x, None if x.dtype == np.uint32 else np.float32)
+      for x in operands
+  ]
+  argnums = ()
+  if backward:
+    argnums = tuple(i for i, x in enumerate(operands) if x.dtype == np.float32)
+  axes = [None if i in shared else 0 for i in range(len(operands))]
+  by_jax = jax.vmap(reference, axes)
+  with kit.handlers_at_any_speed():
+    calls = {"handler": _compiled(op, operands, argnums, 1)}
+  for unroll in (1, 4):
+    calls[f"jax {unroll}"] = _compiled(by_jax, operands, argnums, unroll)
+  return _milliseconds(calls)
+
+
+def _table() -> None:
+  """Prints times, in Markdown."""
   for name, op in _LOOPS.items():
-    reference = op.declaration.reference.function
     for rows in map(int, _ROWS.value):
-      operands, shared = _operands(name, rows, _STEPS.value)
-      operands = [
-          jnp.asarray(x, None if x.dtype == np.uint32 else np.float32)
-          for x in operands
-      ]
-      axes = [None if i in shared else 0 for i in range(len(operands))]
-      floats = [i for i, x in enumerate(operands) if x.dtype == np.float32]
-      passes = {"forward": (), "gradient": tuple(floats)}
       line = f"| {name} | {rows} |"
-      for argnums in passes.values():
-        if argnums and not op.declaration.backward_platforms:
+      for backward in (False, True):
+        if backward and not op.declaration.backward_platforms:
           line += " |"
           continue
-        found = _milliseconds(
-            {
-                "ours": _compiled(op, operands, argnums, 1),
-                **{
-                    f"jax {n}": _compiled(
-                        jax.vmap(reference, axes), operands, argnums, n
-                    )
-                    for n in (1, 4)
-                },
-            }
-        )
-        ours = found.pop("ours")
+        found = _times(op, rows, backward)
+        ours = found.pop("handler")
         best = min(found.values())
         line += f" {best:.2f} / {ours:.2f} ms, {best / ours:.2g}x |"
       print(line, flush=True)
+
+
+def _least_rows(op, backward: bool) -> int | None:
+  """Returns from how many rows on the handler is faster than the reference."""
+  least = None
+  for rows in reversed(range(7)):
+    found = _times(op, 1 << rows, backward)
+    if found["handler"] > found["jax 1"]:
+      return least
+    least = 1 << rows
+  return least
+
+
+def main(_) -> None:
+  if not _LEAST_ROWS.value:
+    return _table()
+  for name in _LEAST_ROWS.value:
+    op = _LOOPS[name]
+    passes = (False, True) if op.declaration.backward_platforms else (False,)
+    print(name, tuple(_least_rows(op, x) for x in passes), flush=True)
 
 
 if __name__ == "__main__":

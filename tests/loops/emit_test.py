@@ -58,15 +58,22 @@ class RefusedTest(parameterized.TestCase):
           "fft: there is no rule",
       ),
       (lambda x: jax.lax.lgamma(x), "lgamma: there is no rule"),
-      (lambda x: jnp.sort(jnp.tile(x, 80))[: x.size], "sort: of 320 elements"),
+      (
+          lambda x: jnp.sort(jnp.tile(x, 80))[: x.size],
+          "sort: of 320 elements",
+      ),
   )
   def test_primitives(self, reference, message):
     with self.assertRaisesRegex(errors.Unsupported, message) as caught:
       _text(reference, {"n": 4})
     self.assertRegex(str(caught.exception), r"forward, \{'n': 4\}, \S+\.py:\d+")
 
+  def test_complex_numbers(self):
+    with self.assertRaisesRegex(errors.Unsupported, "dtype complex64"):
+      _text(lambda x: jnp.real(x * 1j), {"n": 4})
+
   def test_long_bodies(self):
-    with self.assertRaisesRegex(errors.Unsupported, "more than 20000 lines"):
+    with self.assertRaisesRegex(errors.Unsupported, "more than 10000 lines"):
       _text(_lengthy, {"n": 64})
 
   def test_names_the_line_in_a_loop(self):
@@ -83,6 +90,10 @@ class RefusedTest(parameterized.TestCase):
       (
           {"signature": "(n),(n)?->(n)", "operands": ("x", "y")},
           "optional operands",
+      ),
+      (
+          {"signature": "(n)->(m)", "sizes": {"m": lambda n: n}},
+          "with `sizes`",
       ),
       ({"dtypes": None}, "without `dtypes`"),
   )
@@ -110,6 +121,12 @@ class TextTest(parameterized.TestCase):
         _text(_sum_of_steps, {}, backward).partition("\n")[2] for _ in range(2)
     )
     self.assertEqual(first, second)
+
+  def test_names_are_no_keywords(self):
+    text = _text(lambda o, n: o * n, {}, True, signature="(n),(n)->(n)")
+    self.assertIn("ffi::Result<ffi::AnyBuffer> do_buffer", text)
+    self.assertIn("Dim n = kUnknownDim;", text)
+    self.assertIn("ffi::AnyBuffer n_buffer", text)
 
   def test_open_dimensions_are_variables(self):
     text = _text(_sum_of_steps, {})

@@ -70,11 +70,13 @@ def functions(a, b):
   inside = jnp.clip(a, -0.9, 0.9)
   return (
       jnp.exp(a), jnp.log(jnp.abs(a)), jnp.sin(a), jnp.cos(a), jnp.tan(a),
-      jnp.tanh(a), jnp.expm1(a), jnp.log1p(jnp.abs(a)), jnp.arctan2(a, b),
-      jnp.abs(a) ** b, jax.nn.sigmoid(a), lax.erf(a), lax.erfc(a),
+      jnp.tanh(a), jnp.expm1(a), jnp.log1p(jnp.abs(a)),
+      lax.pow(a, (b * 3).astype(np.int32)), jax.nn.sigmoid(a), lax.erf(a),
+      lax.erfc(a),
       lax.erf_inv(inside), jnp.cbrt(a), jnp.sinh(a), jnp.cosh(a),
       jnp.arcsin(inside), jnp.arccos(inside), jnp.arctan(a), jnp.exp2(a),
       jnp.arcsinh(a), jnp.arccosh(1 + jnp.abs(a)), jnp.arctanh(inside),
+      lax.pow(a, b), jnp.arctan2(a, b),
   )  # fmt: skip
 
 
@@ -172,7 +174,10 @@ def control(a, b):
       np.float32(0), b, reverse=True,
   )  # fmt: skip
   in_place = lax.fori_loop(
-      0, 100, lambda i, x: x.at[i].set(x[(i * 7) % 100] + b[0]), jnp.zeros(100)
+      0,
+      100,
+      lambda i, x: x.at[i].set(x[(i * 7) % 100] + b[0]),
+      jnp.zeros(100),
   )
   # What is written overlaps what is read.
   moved_along = lax.fori_loop(
@@ -196,8 +201,13 @@ def control(a, b):
       lambda i, c: (c[1], c[0] + 1),
       (jnp.zeros(100), jnp.ones(100) * b[0]),
   )
+  under_vmap = jax.vmap(
+      lambda x: lax.while_loop(
+          lambda c: c[0] < 4, lambda c: (c[0] + 1 + x % 1, c[1] * x), (x, b)
+      )
+  )(jnp.abs(jnp.concatenate([b, b + 1])))
   return (
-      ragged, nested, scanned, in_place, in_some_lanes, swapped,
+      ragged, nested, under_vmap, scanned, in_place, in_some_lanes, swapped,
       moved_along, by_itself,
       lax.fori_loop(0, 5, lambda i, x: x * 0.5 + i, b),
       lax.fori_loop(0, jnp.abs(a) % 5, lambda i, x: x * 0.5 + i, b),
@@ -231,6 +241,7 @@ def linear_algebra(a, b, c):
       jnp.linalg.solve(positive, b), jnp.linalg.solve(positive, c),
       triangular(positive, b, lower=True), triangular(positive, c, trans=1),
       jnp.linalg.inv(positive), jnp.linalg.slogdet(a),
+      jnp.linalg.inv(jnp.stack([positive, 3 * positive])[:, 1:3, 1:3]),
       jax.grad(solve, argnums=(0, 1))(a, b),
   )  # fmt: skip
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loop whose handlers the build wrote, against NumPy in float64."""
 
+import math
+from unittest import mock
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
@@ -9,6 +12,8 @@ import lorenz
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit.load.cores import Core
+from jax_ffi_ops.kit.load.cores import Cores
 
 _EPS = np.finfo(np.float32).eps
 
@@ -88,6 +93,20 @@ class LorenzTest(parameterized.TestCase):
     text = kit.explain(lorenz.lorenz, *_operands(2, 3))
     self.assertIn("forward: handler loops_lorenz_fwd", text)
     self.assertIn("backward: handler loops_lorenz_bwd", text)
+
+  def test_few_rows_run_the_reference(self):
+    core = Core([], (8, math.inf))
+    with mock.patch.object(Cores, "find", lambda *_: core):
+      few = kit.explain(lorenz.lorenz, *_operands(7, 3))
+      many = kit.explain(lorenz.lorenz, *_operands(8, 3))
+      with kit.handlers_at_any_speed():
+        any_speed = kit.explain(lorenz.lorenz, *_operands(7, 3))
+    self.assertIn("forward: reference (it is faster below 8 rows)", few)
+    self.assertIn("backward: reference (it is faster)", few)
+    self.assertIn("forward: handler", many)
+    self.assertIn("backward: reference", many)
+    self.assertIn("forward: handler", any_speed)
+    self.assertIn("backward: handler", any_speed)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Mapping
 import contextlib
 import functools
+import math
 from typing import Any
 
 import jax
@@ -53,7 +54,7 @@ def declined(
   op = call.op
   problem = unserved_weight(op.weights, dtypes)
   if problem is None and op.cores is not None and platform == "cpu":
-    problem = _not_compiled(call, dims, dtypes)
+    problem = _unserved_core(call, dims, dtypes, backward)
   conditions = {}
   if op.use_handler is not None:
     conditions["`use_handler` says so"] = op.use_handler
@@ -82,13 +83,19 @@ def declined(
   return None
 
 
-def _not_compiled(call, dims, dtypes):
-  """Returns why there is no handler for the cores of a call, or None."""
+def _unserved_core(call, dims, dtypes, backward):
+  """Returns why no handler was compiled for a call, or why that is slower."""
   op = call.op
   cores = {name: call.core(name, dims.sizes) for name in op.operands}
-  if op.cores.has([(cores[name], dtypes[name]) for name in op.operands]):
+  core = op.cores.find([(cores[name], dtypes[name]) for name in op.operands])
+  if core is None:
+    found = ", ".join(
+        f"{name} {dtypes[name]}{list(core)}" for name, core in cores.items()
+    )
+    return f"no handler was compiled for the cores {found}"
+  least, rows = core.least_rows[backward], math.prod(dims.leading)
+  if call.at_any_speed or op.strict or not isinstance(rows, int):
     return None
-  found = ", ".join(
-      f"{name} {dtypes[name]}{list(core)}" for name, core in cores.items()
-  )
-  return f"no handler was compiled for the cores {found}"
+  if rows >= least:
+    return None
+  return "it is faster" + f" below {least} rows" * math.isfinite(least)

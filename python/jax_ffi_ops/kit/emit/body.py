@@ -138,8 +138,11 @@ class Body:
 
   def retrace(self, function: Any, *args: Value) -> list[Value]:
     """Writes a function of jax.numpy in place of an equation."""
+    return self.run(self.traced(function, *args), args)
+
+  def traced(self, function: Any, *args: Value) -> jex_core.ClosedJaxpr:
     avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args]
-    return self.run(jax.make_jaxpr(function)(*avals), args)
+    return jax.make_jaxpr(function)(*avals)
 
   def is_free(self, buffer: str) -> bool:
     """Returns whether a buffer may change: nothing reads it later."""

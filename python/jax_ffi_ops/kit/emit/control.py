@@ -8,7 +8,9 @@ that differs between lanes computes all cases that some lane takes, and selects.
 """
 
 import contextlib
+import functools
 
+import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.emit import cpp
@@ -87,6 +89,27 @@ def _masked(body, mask):
   body.mask = before
 
 
+# Of elements that a lane reads in a loop, those of a row of a matrix product or
+# so: they stay in the cache.
+_MOST_COPIED = 1024
+
+
+def _constant(body, value):
+  """Returns what each step of a loop reads, as something that is fast to read.
+
+  The lanes of an operand are rows that are apart; those of a copy are vectors.
+  """
+  value = body.settled(value)
+  is_operand = isinstance(value, Memory) and value.buffer.startswith("in")
+  if not (is_operand and value.lanes):
+    return value
+  if not values.is_small(value.shape, _MOST_COPIED):
+    return value
+  copy = body.writer.buffer(value.shape, value.dtype, True)
+  body.writer.store(copy, value)
+  return copy
+
+
 def _reads(args):
   return frozenset().union(*(x.reads for x in args))
 
@@ -97,8 +120,8 @@ def _scan(body, equation, *args):
   consts, carries = params["num_consts"], params["num_carry"]
   length, closed = params["length"], params["jaxpr"]
   lanes, varying = uniform.scan(params, [x.lanes for x in args])
+  fixed = [_constant(body, x) for x in args[:consts]]
   args = [body.settled(x) for x in args]
-  fixed = args[:consts]
   carry = [
       _variable(body, x, own)
       for x, own in zip(args[consts : consts + carries], lanes)
@@ -133,7 +156,10 @@ def _while(body, equation, *args):
   writer, params = body.writer, equation.params
   first, second = params["cond_nconsts"], params["body_nconsts"]
   ragged, lanes = uniform.while_loop(params, [x.lanes for x in args])
-  args = [body.settled(x) for x in args]
+  args = [
+      *(_constant(body, x) for x in args[: first + second]),
+      *(body.settled(x) for x in args[first + second :]),
+  ]
   of_cond, of_body = args[:first], args[first : first + second]
   carry = [
       _variable(body, x, own) for x, own in zip(args[first + second :], lanes)
@@ -142,15 +168,38 @@ def _while(body, equation, *args):
   with writer.block("while (true)"):
     kept = pinned | _reads(carry)
     (goes_on,) = body.run(params["cond_jaxpr"], [*of_cond, *carry], pinned=kept)
-    text = writer.names_of(goes_on).item()
+    text = " | ".join(writer.names_of(goes_on).ravel()) or "false"
+    if goes_on.size > 1:
+      text = writer.let(text, bool, goes_on.lanes)
     if ragged and body.mask:
       text = writer.let(f"{text} & {body.mask}", bool, True)
     writer.line(f"if (!{f'Any({text})' if ragged else text}) break;")
     mask = text if ragged else None
+    if goes_on.shape:  # A `while` under vmap: each of its own lanes stops.
+      pinned = kept
     with _masked(body, mask):
       found = body.run(params["body_jaxpr"], [*of_body, *carry], pinned=pinned)
+      if goes_on.shape:
+        found = [
+            *map(
+                functools.partial(_continued, body, goes_on),
+                found,
+                carry,
+            )
+        ]
     _assign(body, carry, found, mask)
   return carry
+
+
+def _continued(body, goes_on, new, old):
+  """Returns the new elements where a `while` of some leading dims goes on."""
+
+  def chosen(goes_on, new, old):
+    ones = (1,) * (new.ndim - goes_on.ndim)
+    return jnp.where(goes_on.reshape(*goes_on.shape, *ones), new, old)
+
+  (found,) = body.retrace(chosen, goes_on, new, old)
+  return found
 
 
 @rule("cond")
@@ -192,7 +241,10 @@ def _cond(body, equation, which, *args):
 
 @rule("custom_linear_solve")
 def _custom_linear_solve(body, equation, *args):
-  lengths, jaxprs = equation.params["const_lengths"], equation.params["jaxprs"]
+  lengths, jaxprs = (
+      equation.params["const_lengths"],
+      equation.params["jaxprs"],
+  )
   begin = lengths.matvec + lengths.vecmat
   consts = args[begin : begin + lengths.solve]
   operands = args[begin + lengths.solve + lengths.transpose_solve :]

@@ -14,14 +14,11 @@ from jax_ffi_ops.kit.emit import errors
 # is stored.
 _TYPES = {
     "bool": "bool",
-    "int8": "int8_t",
-    "int16": "int16_t",
-    "int32": "int32_t",
-    "int64": "int64_t",
-    "uint8": "uint8_t",
-    "uint16": "uint16_t",
-    "uint32": "uint32_t",
-    "uint64": "uint64_t",
+    **{
+        f"{sign}int{n}": f"{sign}int{n}_t"
+        for sign in ("", "u")
+        for n in (8, 16, 32, 64)
+    },
     "float16": "float",
     "bfloat16": "float",
     "float32": "float",
@@ -29,6 +26,11 @@ _TYPES = {
 }
 # What buffers of XLA have, where it is another type.
 _STORED = {"float16": "Float16", "bfloat16": "BFloat16"}
+
+
+def camel(name: str) -> str:
+  """Returns CamelCase of snake_case."""
+  return "".join(part.capitalize() for part in name.split("_"))
 
 
 def scalar(dtype: Any) -> str:
@@ -51,6 +53,14 @@ def type_of(dtype: Any, lanes: bool) -> str:
 
 def stored(dtype: Any) -> str:
   return _STORED.get(np.dtype(dtype).name) or scalar(dtype)
+
+
+def ffi_type(dtype: Any) -> str:
+  """Returns XLA's name of a dtype."""
+  dtype = np.dtype(dtype)
+  if dtype.name in ("bool", "bfloat16"):
+    return {"bool": "PRED", "bfloat16": "BF16"}[dtype.name]
+  return f"{dtype.kind.replace('i', 's').upper()}{8 * dtype.itemsize}"
 
 
 def is_float(dtype: Any) -> bool:

@@ -35,48 +35,22 @@ _COMPARE_BOOLS = {
     "eq": "Not({} ^ {})",
     "ne": "{} ^ {}",
 }
-# By functions of vectors.h and math.h.
-_FUNCTIONS = {
-    "abs": "Abs",
-    "acos": "Acos",
-    "acosh": "Acosh",
-    "asin": "Asin",
-    "asinh": "Asinh",
-    "atan": "Atan",
-    "atan2": "Atan2",
-    "atanh": "Atanh",
-    "cbrt": "Cbrt",
-    "ceil": "Ceil",
+# By functions of vectors.h and math.h, of the same names in other letters, but
+# for a few.
+_FUNCTIONS = (
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt",
+    "ceil", "clz", "cos", "cosh", "erf", "erf_inv", "erfc", "exp", "exp2",
+    "expm1", "floor", "log", "log1p", "logistic", "max", "min", "nextafter",
+    "population_count", "rem", "rsqrt", "shift_left", "shift_right_arithmetic",
+    "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square", "tan",
+    "tanh",
+)  # fmt: skip
+_RENAMED = {
     "clz": "LeadingZeros",
-    "cos": "Cos",
-    "cosh": "Cosh",
-    "erf": "Erf",
-    "erf_inv": "ErfInv",
-    "erfc": "Erfc",
-    "exp": "Exp",
-    "exp2": "Exp2",
-    "expm1": "Expm1",
-    "floor": "Floor",
-    "log": "Log",
-    "log1p": "Log1p",
-    "logistic": "Logistic",
-    "max": "Max",
-    "min": "Min",
     "nextafter": "NextAfter",
     "population_count": "CountBits",
-    "pow": "Pow",
     "rem": "Remainder",
-    "rsqrt": "Rsqrt",
-    "shift_left": "ShiftLeft",
     "shift_right_arithmetic": "ShiftRight",
-    "shift_right_logical": "ShiftRightLogical",
-    "sign": "Sign",
-    "sin": "Sin",
-    "sinh": "Sinh",
-    "sqrt": "Sqrt",
-    "square": "Square",
-    "tan": "Tan",
-    "tanh": "Tanh",
 }
 
 
@@ -181,7 +155,7 @@ _MOST_LONG = 4
 
 @rule(*_FUNCTIONS)
 def _function(body, equation, *args):
-  name = _FUNCTIONS[equation.name]
+  name = _RENAMED.get(equation.name) or cpp.camel(equation.name)
   if equation.dtype == bool:
     sign = {"max": "|", "min": "&"}[equation.name]
     return apply(body, equation, args, lambda a, b: f"{a} {sign} {b}")
@@ -190,6 +164,15 @@ def _function(body, equation, *args):
       body, equation, args, lambda *x: f"{name}({', '.join(x)})",
       most=values.SMALL if is_short else _MOST_LONG,
   )  # fmt: skip
+
+
+@rule("pow")
+def _pow(body, equation, x, y):
+  if y.dtype != x.dtype:  # An integer.
+    return body.retrace(lambda a, b: a ** b.astype(a.dtype), x, y)
+  return apply(
+      body, equation, [x, y], lambda a, b: f"Pow({a}, {b})", most=_MOST_LONG
+  )
 
 
 @rule("round")
@@ -291,7 +274,7 @@ def _bitcast(body, equation, x):
 
 @rule(
     "copy", "copy_p", "optimization_barrier", "pvary", "stop_gradient",
-    "sharding_constraint",
+    "sharding_constraint", "device_put",
 )  # fmt: skip
 def _same(body, equation, *args):
   del body, equation

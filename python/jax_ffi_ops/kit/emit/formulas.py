@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Primitives that are written as functions of other primitives."""
 
+import functools
 from typing import Any
 
 import jax
@@ -74,12 +75,30 @@ def _threefry(params, key0, key1, x0, x1):
   return x0, x1
 
 
+def _of_matrices(function):
+  """Returns a formula that is mapped over leading dimensions."""
+
+  def mapped(params, *arrays):
+    matrix = functools.partial(function, params)
+    for _ in range(arrays[0].ndim - 2):
+      matrix = jax.vmap(matrix)
+    if max(arrays[0].shape[-2:]) > _LARGEST:
+      raise errors.Unsupported(f"a matrix of more than {_LARGEST} rows")
+    return matrix(*arrays)
+
+  return mapped
+
+
+# Steps are written one by one.
+_LARGEST = 16
+
+
 @_formula("cholesky")
+@_of_matrices
 def _cholesky(params, a):
   """The lower factor, column by column; NaN where there is none."""
   del params
   n = a.shape[-1]
-  _matrix(a)
   columns = jnp.zeros_like(a)
   for j in range(n):
     rest = a[j:, j] - columns[j:, :j] @ columns[j, :j]
@@ -90,21 +109,10 @@ def _cholesky(params, a):
   return jnp.where(jnp.isnan(jnp.sum(jnp.diagonal(columns))), jnp.nan, columns)
 
 
-def _matrix(a):
-  if a.ndim != 2:
-    raise errors.Unsupported("matrices in one array")
-  if a.shape[0] > _LARGEST:
-    raise errors.Unsupported(f"a matrix of more than {_LARGEST} rows")
-
-
-# Steps are written one by one.
-_LARGEST = 16
-
-
 @_formula("triangular_solve")
+@_of_matrices
 def _triangular_solve(params, a, b):
   """Solves a x = b or x a = b, row by row."""
-  _matrix(a)
   if params["conjugate_a"] and jnp.iscomplexobj(a):
     raise errors.Unsupported("of complex numbers")
   if not params["left_side"]:  # x a = b is a^T x^T = b^T.
@@ -125,10 +133,10 @@ def _triangular_solve(params, a, b):
 
 
 @_formula("lu")
+@_of_matrices
 def _lu(params, a):
   """Gaussian elimination with the largest pivot of each column."""
   del params
-  _matrix(a)
   rows, cols = a.shape
   order = jnp.arange(rows, dtype=np.int32)
   pivots = []
@@ -165,6 +173,8 @@ def _permuted(x, order):
 @_formula("lu_pivots_to_permutation")
 def _lu_pivots_to_permutation(params, pivots):
   n = params["permutation_size"]
+  if pivots.ndim > 1:
+    return jax.vmap(lambda x: _lu_pivots_to_permutation(params, x))(pivots)
   places = jnp.arange(n)
   order = jnp.arange(n, dtype=np.int32)
   for k in range(pivots.shape[0]):

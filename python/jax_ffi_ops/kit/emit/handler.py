@@ -7,22 +7,6 @@ from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit.kernels import Kernel
 
-_DTYPES = {
-    "bool": "PRED",
-    "bfloat16": "BF16",
-    "float16": "F16",
-    "float32": "F32",
-    "float64": "F64",
-    "int8": "S8",
-    "int16": "S16",
-    "int32": "S32",
-    "int64": "S64",
-    "uint8": "U8",
-    "uint16": "U16",
-    "uint32": "U32",
-    "uint64": "U64",
-}
-
 
 def text(op: Declaration, passes: dict[str, Sequence[Kernel]]) -> str:
   """Returns the file.
@@ -144,10 +128,6 @@ def _kernel(kernel: Kernel) -> str:
   return "\n".join(lines)
 
 
-def _camel(target: str) -> str:
-  return "".join(part.capitalize() for part in target.split("_"))
-
-
 def _dtypes(kernels: Sequence[Kernel], kind: str, i: int) -> str:
   """Returns the dtypes that an array may have, given those before it."""
   own = [getattr(kernel, kind)[i].dtype for kernel in kernels]
@@ -155,22 +135,27 @@ def _dtypes(kernels: Sequence[Kernel], kind: str, i: int) -> str:
       kernels[0].operands[: None if kind == "results" else i]
   ):
     if own == [kernel.operands[k].dtype for kernel in kernels]:
-      return f"{x.name}.element_type()"
-  names = dict.fromkeys(f"ffi::{_DTYPES[dtype.name]}" for dtype in own)
+      return f"{x.name}_buffer.element_type()"
+  names = dict.fromkeys(f"ffi::{cpp.ffi_type(dtype)}" for dtype in own)
   return f"DTypes<{', '.join(names)}>()"
 
 
 def _handler(target: str, kernels: Sequence[Kernel]) -> str:
-  """Returns a handler that checks its buffers and picks a kernel."""
+  """Returns a handler that checks its buffers and picks a kernel.
+
+  With the suffix, no name is a keyword of C++ or that of a dimension.
+  """
   first = kernels[0]
   dims = dict.fromkeys(
       d for x in [*first.operands, *first.results] for d in x.dims
   )
-  lines = [f"HandlerResult {_camel(target)}("]
+  lines = [f"HandlerResult {cpp.camel(target)}("]
   parameters = ["CpuContext device"]
   parameters += ["int64_t batch_rank"] * first.backward
-  parameters += [f"ffi::AnyBuffer {x.name}" for x in first.operands]
-  parameters += [f"ffi::Result<ffi::AnyBuffer> {x.name}" for x in first.results]
+  parameters += [f"ffi::AnyBuffer {x.name}_buffer" for x in first.operands]
+  parameters += [
+      f"ffi::Result<ffi::AnyBuffer> {x.name}_buffer" for x in first.results
+  ]
   lines.append("    " + ", ".join(parameters) + ") {")
   for d in dims:
     if not d.isdigit():
@@ -185,14 +170,14 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> str:
   lines.append("  Checks checks;")
   for i, x in enumerate(first.operands):
     lines.append(
-        f'  checks.Operand("{x.name}", {x.name},'
+        f'  checks.Operand("{x.name}", {x.name}_buffer,'
         f" {_dtypes(kernels, 'operands', i)}, {{{core(x)}}});"
     )
   if first.backward:
     lines.append("  checks.BatchRank(batch_rank);")
   for i, x in enumerate(first.results):
     lines.append(
-        f'  checks.Result("{x.name}", *{x.name},'
+        f'  checks.Result("{x.name}", *{x.name}_buffer,'
         f" {_dtypes(kernels, 'results', i)}, {{{core(x)}}});"
     )
   lines += [
@@ -200,17 +185,21 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> str:
       "  Arrays arrays(checks);",
   ]
   for x in first.operands:
-    lines.append(f'  arrays.Operand("{x.name}", {x.name}, {len(x.dims)});')
+    lines.append(
+        f'  arrays.Operand("{x.name}", {x.name}_buffer, {len(x.dims)});'
+    )
   for x in first.results:
-    lines.append(f"  arrays.Result(*{x.name}, {len(x.dims)});")
+    lines.append(f"  arrays.Result(*{x.name}_buffer, {len(x.dims)});")
   lines.append("  if (!checks.ok()) return checks.error();")
   for kernel in kernels:
     tests = [f"{d} == {n}" for d, n in kernel.core.items()]
     for own, x in zip(kernel.operands, first.operands):
-      tests.append(f"{x.name}.element_type() == ffi::{_DTYPES[own.dtype.name]}")
+      tests.append(
+          f"{x.name}_buffer.element_type() == ffi::{cpp.ffi_type(own.dtype)}"
+      )
     for own, x in zip(kernel.results, first.results):
       tests.append(
-          f"{x.name}->element_type() == ffi::{_DTYPES[own.dtype.name]}"
+          f"{x.name}_buffer->element_type() == ffi::{cpp.ffi_type(own.dtype)}"
       )
     shared = [str(i) for i, x in enumerate(kernel.operands) if x.shared]
     lines += [
@@ -237,6 +226,6 @@ def _export(target: str, kernel: Kernel) -> str:
   last = arguments.pop().split("  //")[0] + ");"
   body = "\n    ".join([*arguments, last])
   return (
-      f"XLA_FFI_OPS_DEFINE_HANDLER(\n    {target}, {_camel(target)},\n"
+      f"XLA_FFI_OPS_DEFINE_HANDLER(\n    {target}, {cpp.camel(target)},\n"
       f"    {body}\n"
   )

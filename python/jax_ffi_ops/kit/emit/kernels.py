@@ -76,7 +76,11 @@ def kernels_of(
       try:
         found.append(_kernel(op, name, core, dtypes, shared, backward))
       except errors.Unsupported as error:
-        where = [op.name, "backward" if backward else "forward", str(core)]
+        where = [
+            op.name,
+            "backward" if backward else "forward",
+            str(core),
+        ]
         where += [error.where] if error.where else []
         raise errors.Unsupported(error.what, ", ".join(where)) from error
   return found
@@ -100,6 +104,7 @@ def _check(op, cores, shared):
       "attributes": op.attributes,
       "parameters": op.parameters,
       "residuals": op.residuals,
+      "`sizes`": op.sizes,
   }.items():
     if value:
       raise errors.Unsupported(f"an op with {what}", op.name)
@@ -145,7 +150,10 @@ def _kernel(op, name, core, dtypes, shared, backward):
     raise errors.Unsupported("there is no derivative: say backward = False")
 
   def pull_back(*arrays):
-    primals, cotangents = list(arrays[: len(operands)]), arrays[len(operands) :]
+    primals, cotangents = (
+        list(arrays[: len(operands)]),
+        arrays[len(operands) :],
+    )
 
     def visible(*chosen):
       for i, x in zip(moving, chosen):

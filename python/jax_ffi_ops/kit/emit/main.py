@@ -23,6 +23,7 @@ def main(arguments: list[str]) -> None:
   parser.add_argument("--source", required=True, help="the Python file")
   parser.add_argument("--op", required=True, help="with the library's prefix")
   parser.add_argument("--cores", required=True, help="JSON, a list of sizes")
+  parser.add_argument("--least_rows", default="[]", help="JSON, for each core")
   parser.add_argument("--shared", default="[]", help="JSON, a list of operands")
   parser.add_argument("--handlers", required=True, help="JSON, FFI targets")
   parser.add_argument("--cc", required=True, help="the file to write")
@@ -32,6 +33,7 @@ def main(arguments: list[str]) -> None:
   options = parser.parse_args(arguments)
   cores = json.loads(options.cores)
   shared = json.loads(options.shared)
+  least_rows = json.loads(options.least_rows) or [[1, 1]] * len(cores)
   with loading_nothing():
     op = _declared(options.source, options.op)
   passes = {}
@@ -40,8 +42,11 @@ def main(arguments: list[str]) -> None:
     passes[target] = found
   pathlib.Path(options.cc).write_text(handler.text(op, passes))
   compiled = [
-      {"operands": [[x.dtype.name, [_size(k, d) for d in x.dims]]
-                    for x in k.operands]}
+      {
+          "operands": [[x.dtype.name, [_size(k, d) for d in x.dims]]
+                       for x in k.operands],
+          "least_rows": least_rows[cores.index(k.core)],
+      }
       for k in next(iter(passes.values()))
   ]  # fmt: skip
   pathlib.Path(options.json).write_text(json.dumps({options.op: compiled}))

@@ -131,7 +131,8 @@ def _sliced(x, equation):
 
 _move(
     "slice",
-    lambda x, e: x[tuple(map(slice, *_slices(e)))],
+    # With "...", an array without axes stays one.
+    lambda x, e: x[(..., *map(slice, *_slices(e)))],
     _sliced,
 )
 

@@ -6,6 +6,7 @@ returns the results as values: one, or a list of them.
 """
 
 from collections.abc import Callable
+import functools
 from typing import Any
 
 from jax_ffi_ops.kit.emit import errors
@@ -58,9 +59,21 @@ def rule(*names: str) -> Callable[[Any], Any]:
 
 
 def find(name: str) -> Callable[..., Any]:
-  if name not in _rules:
+  return _rules.get(name, _by_implementation)
+
+
+def _by_implementation(body, equation, *args):
+  """Writes a primitive of another library as it is computed by jax.numpy."""
+  primitive = equation.equation.primitive
+  function = functools.partial(primitive.impl, **equation.params)
+  try:
+    closed = body.traced(function, *args)
+  except Exception:  # pylint: disable=broad-except
+    closed = None
+  # The implementation of jax's own primitives is the primitive.
+  if closed is None or primitive.name in str(closed):
     raise errors.Unsupported("there is no rule for this primitive")
-  return _rules[name]
+  return body.run(closed, args)
 
 
 def known() -> list[str]:

@@ -3,31 +3,49 @@
 
 from collections.abc import Mapping, Sequence
 import json
+import math
 import pathlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 
+class Core(NamedTuple):
+  """What handlers were compiled for.
+
+  Attributes:
+    operands: dtypes, and shapes without loop dimensions; None is any size.
+    least_rows: the rows of a call from which on the forward and the backward
+      handler are faster than the reference.
+  """
+
+  operands: Sequence[tuple[np.dtype, tuple[int | None, ...]]]
+  least_rows: tuple[float, float]
+
+  @classmethod
+  def of(cls, found: Mapping[str, Any]) -> "Core":
+    operands = [(np.dtype(dtype), tuple(x)) for dtype, x in found["operands"]]
+    least = [math.inf if n is None else n for n in found["least_rows"]]
+    return cls(operands, tuple(least))
+
+
 class Cores:
-  """A list of cores: shapes and dtypes of operands without loop dimensions."""
+  """The list of them, of an op whose handlers the build wrote."""
 
   def __init__(self, compiled: Sequence[Mapping[str, Any]]):
-    # None stands for any size.
-    self._compiled = [
-        [(np.dtype(dtype), tuple(core)) for dtype, core in x["operands"]]
-        for x in compiled
-    ]
+    self._compiled = list(map(Core.of, compiled))
 
-  def has(self, operands: Sequence[tuple[tuple[Any, ...], np.dtype]]) -> bool:
-    """Returns whether there is a kernel for cores of these shapes and dtypes."""
-    return any(
-        all(
-            dtype == own and _fits(shape, core)
-            for (shape, dtype), (own, core) in zip(operands, kernel)
-        )
-        for kernel in self._compiled
-    )
+  def find(
+      self, operands: Sequence[tuple[tuple[Any, ...], np.dtype]]
+  ) -> Core | None:
+    """Returns what serves cores of these shapes and dtypes, if anything does."""
+    for core in self._compiled:
+      if all(
+          dtype == own and _fits(shape, sizes)
+          for (shape, dtype), (own, sizes) in zip(operands, core.operands)
+      ):
+        return core
+    return None
 
   @classmethod
   def of(cls, library: str, target: str) -> "Cores | None":
