@@ -53,6 +53,7 @@ if TYPE_CHECKING:
   from jax_ffi_ops.ops.partition import partition as partition
   from jax_ffi_ops.ops.rms_norm import rms_norm as rms_norm
   from jax_ffi_ops.ops.softmax import softmax as softmax
+  from jax_ffi_ops.ops.solve_banded import solve_banded as solve_banded
   from jax_ffi_ops.ops.sort import sort as sort
   from jax_ffi_ops.ops.top_k import top_k as top_k
   from jax_ffi_ops.ops.tridiagonal_solve import (
