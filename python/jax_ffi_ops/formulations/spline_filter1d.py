@@ -14,7 +14,8 @@ from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 # z^2 + 4 z + 1, z^4 + 76 z^3 + 230 z^2 + 76 z + 1 and
 # z^4 + 26 z^3 + 66 z^2 + 26 z + 1. (Unser, Aldroubi and Eden, "B-spline signal
 # processing: part II", 1993.) The product of the last two pairs is 228, and 64.
-_QUARTIC, _QUINTIC = -38 - 1216**0.5, -13 - 105**0.5
+_QUARTIC = -38 - 1216**0.5
+_QUINTIC = -13 - 105**0.5
 _SUMS = {
     2: (-6.0,),
     3: (-4.0,),
