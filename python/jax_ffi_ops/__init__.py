@@ -24,6 +24,9 @@ if TYPE_CHECKING:
   from jax_ffi_ops.formulations.histogram import histogram as histogram
   from jax_ffi_ops.formulations.histogram2d import histogram2d as histogram2d
   from jax_ffi_ops.formulations.lax_sort import lax_sort as lax_sort
+  from jax_ffi_ops.formulations.map_coordinates import (
+      map_coordinates as map_coordinates,
+  )
   from jax_ffi_ops.formulations.median import median as median
   from jax_ffi_ops.formulations.nanmedian import nanmedian as nanmedian
   from jax_ffi_ops.formulations.nanpercentile import (
@@ -35,6 +38,12 @@ if TYPE_CHECKING:
   from jax_ffi_ops.formulations.quantile import quantile as quantile
   from jax_ffi_ops.formulations.sort_key_val import sort_key_val as sort_key_val
   from jax_ffi_ops.formulations.sosfilt import sosfilt as sosfilt
+  from jax_ffi_ops.formulations.spline_filter import (
+      spline_filter as spline_filter,
+  )
+  from jax_ffi_ops.formulations.spline_filter1d import (
+      spline_filter1d as spline_filter1d,
+  )
   from jax_ffi_ops.formulations.unique import unique as unique
   from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm
   from jax_ffi_ops.ops.argpartition import argpartition as argpartition
@@ -53,6 +62,7 @@ if TYPE_CHECKING:
   from jax_ffi_ops.ops.partition import partition as partition
   from jax_ffi_ops.ops.rms_norm import rms_norm as rms_norm
   from jax_ffi_ops.ops.softmax import softmax as softmax
+  from jax_ffi_ops.ops.solve_banded import solve_banded as solve_banded
   from jax_ffi_ops.ops.sort import sort as sort
   from jax_ffi_ops.ops.top_k import top_k as top_k
   from jax_ffi_ops.ops.tridiagonal_solve import (

@@ -65,6 +65,28 @@ def _sosfilt(sos, x):
   return x
 
 
+def _spline_filter1d(x):
+  """Of order 3, along the last axis, for lines of 16 elements and more."""
+  z = 3**0.5 - 2
+  x, weights = x.T, z ** jnp.arange(16.0)[:, None]
+  start = jnp.sum(weights * x[:16], 0)
+  y = jax.lax.scan(lambda y, x: ((x + z * y,) * 2), start, x[1:])[1]
+  y = jnp.concatenate([start[None], y])
+  end = z / (z * z - 1) * (z * y[-2] + y[-1])
+  back = lambda c, y: ((z * (c - y),) * 2)
+  c = jax.lax.scan(back, end, y[:-1], reverse=True)[1]
+  return 6 * jnp.concatenate([c, end[None]]).T
+
+
+def _spline_filter(x):
+  return _spline_filter1d(_spline_filter1d(x).T).T
+
+
+def _coordinates(key, shape):
+  """An image, or places in it."""
+  return jax.random.uniform(key, shape, maxval=float(min(63, shape[-1] - 1)))
+
+
 def _filtered(key, shape):
   """Signals, or coefficients that are those of a stable filter."""
   if shape[-1] > 6:
@@ -116,6 +138,12 @@ CASES = {
     "linear_recurrence": Case(
         _linear_recurrence, [(8, 2048, 512)] * 2, {"axis": 1}
     ),
+    "map_coordinates": Case(
+        jax.scipy.ndimage.map_coordinates,
+        [(64, 64), (2, 1 << 18)],
+        {"order": 1},
+        _coordinates,
+    ),
     "median": Case(jnp.median, [_MANY]),
     "nanmedian": Case(jnp.nanmedian, [_ROWS], {"axis": -1}),
     "nanpercentile": Case(jnp.nanpercentile, [_ROWS], {"q": 90.0, "axis": -1}),
@@ -139,6 +167,8 @@ CASES = {
     "sort": Case(jnp.sort, [_MANY]),
     "sort_key_val": Case(jax.lax.sort_key_val, [_MANY] * 2),
     "sosfilt": Case(_sosfilt, [(4, 6), (64, 16384)], draw=_filtered),
+    "spline_filter": Case(_spline_filter, [(1024, 1024)]),
+    "spline_filter1d": Case(_spline_filter1d, [(1024, 1024)]),
     "top_k": Case(jax.lax.top_k, [(8, 131072)], {"k": 50}),
     "tridiagonal_solve": Case(
         jax.lax.linalg.tridiagonal_solve, [_ROWS] * 3 + [(*_ROWS, 1)]

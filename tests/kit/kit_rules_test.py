@@ -264,6 +264,15 @@ class KitRulesTest(parameterized.TestCase):
       self.assertIn("@kit_test_op_fwd", lowered())
     self.assertIn(why, explained())
 
+  def test_faster_for_some_cores(self):
+    """Whatever the loops are: `n` is the size of the core."""
+    op = declare_scaled(
+        platforms=("cpu",), is_faster=lambda x, w, *, n, **_: n > 4
+    )
+    for n, runs in ((4, "reference"), (5, "handler")):
+      found = kit.explain(op, np.ones((9, n), np.float32), eps=1)
+      self.assertIn(f"on cpu: forward: {runs}", found)
+
   @parameterized.parameters(
       ((), {}, "transpose for x, reference for a"),
       (("cpu",), {}, "transpose for x, handler kit_test_op_bwd for a"),

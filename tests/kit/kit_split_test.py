@@ -14,6 +14,7 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 import numpy as np
 
+from jax_ffi_ops import cumlogsumexp
 from jax_ffi_ops import cummax
 from jax_ffi_ops import cummin
 from jax_ffi_ops import cumsum
@@ -33,7 +34,7 @@ _SCANS = {
     f"{op.__name__}{', reversed' * reverse}": functools.partial(
         op, axis=1, reverse=reverse
     )
-    for op in (cumsum, cummax, cummin)
+    for op in (cumlogsumexp, cumsum, cummax, cummin)
     for reverse in (False, True)
 }
 _NORMS = {

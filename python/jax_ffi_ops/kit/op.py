@@ -116,7 +116,8 @@ def op(
     use_handler: function of the operands (as for `results`, but with all loop
       dimensions) and of `platform` ("cpu" or "cuda") that returns whether the
       handlers serve the call; if not, the reference runs. Calls with symbolic
-      dimensions use the handler.
+      dimensions use the handler. Parameters that are only keywords, and are
+      named like core dimensions of operands, get the sizes of these.
     is_faster: function like `use_handler`, and of `backward` (a bool), that
       returns whether the handler is faster than the reference; if not, the
       reference runs. Tests run the handler all the same: see

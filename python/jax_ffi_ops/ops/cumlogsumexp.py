@@ -35,6 +35,21 @@ def _jvp(x, y, x_dot, *, reverse):
   )
 
 
+def _total(x, *, reverse):
+  del reverse
+  return _cumlogsumexp(x.astype(kit.accumulator(x.dtype)), reverse=False)[-1]
+
+
+def _of_piece(x, before, after, *, reverse):
+  """What comes before is one more element."""
+  (carry,) = after if reverse else before
+  parts = x.astype(carry.dtype), carry[None]
+  y = _cumlogsumexp(
+      jnp.concatenate(parts if reverse else parts[::-1]), reverse=reverse
+  )
+  return (y[:-1] if reverse else y[1:]).astype(x.dtype)
+
+
 _cumlogsumexp = kit.scan_op(
     "cumlogsumexp",
     library=kit.Library(
@@ -43,6 +58,14 @@ _cumlogsumexp = kit.scan_op(
     ),
     allowed=kit.FLOATING,
     jvp=_jvp,
+    split=kit.Split(
+        local=_total,
+        identity=lambda x, *, reverse: -np.inf,
+        combine=lambda a, b, *, reverse: (
+            _total(jnp.stack([a[0], b[0]]), reverse=reverse),
+        ),
+        apply=_of_piece,
+    ),
 )
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from jax_ffi_ops import kit
 
 
-def _shifted(x, by):
-  """Returns x[i - by], and zeros where there is none."""
+def shifted(x: jax.Array, by: int) -> jax.Array:
+  """Returns, for each i, x[i - by], and zeros where there is none."""
   # vmap leaves the axes of lax.pad where they are, not so of concatenate.
   rest = [(0, 0, 0)] * (x.ndim - 1)
   return jax.lax.pad(x, jnp.zeros((), x.dtype), [(by, -by, 0), *rest])
@@ -27,8 +27,8 @@ def _backward(dl, d, du, x, dx):
   if not x.size:
     return (jnp.zeros_like(d),) * 3 + (dx,)
   # The transpose has the diagonals in each other's place.
-  db = _solve(_shifted(du, 1), d, _shifted(dl, -1), dx)
-  ddl, dd, ddu = (-jnp.sum(db * _shifted(x, by), axis=1) for by in (1, 0, -1))
+  db = _solve(shifted(du, 1), d, shifted(dl, -1), dx)
+  ddl, dd, ddu = (-jnp.sum(db * shifted(x, by), axis=1) for by in (1, 0, -1))
   return ddl, dd, ddu, db
 
 

@@ -2,86 +2,18 @@
 #include "xla_ffi_ops/ops/tridiagonal_solve/tridiagonal_solve.h"
 
 #include <algorithm>
-#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/scans/lane_numbers.h"
 #include "xla_ffi_ops/scans/lane_rows.h"
-#include "xla_ffi_ops/scans/vectors.h"
 
 namespace xla_ffi_ops {
 namespace internal {
 namespace {
-
-// With few right-hand sides, a vector has the same element of several systems.
-template <typename T>
-inline constexpr int kSystems =
-    std::is_floating_point_v<T> ? 32 / sizeof(T) : 1;
-
-template <typename T, int lanes>
-struct Number {
-  using V = Vec<T, lanes>;
-  XLA_FFI_OPS_HD static void Read(const T* x, V* v) { Load<T, lanes>(x, v); }
-  XLA_FFI_OPS_HD static void Write(const V& v, T* x) { Store<T, lanes>(v, x); }
-};
-template <typename T>
-struct Number<T, 1> {
-  using V = T;
-  XLA_FFI_OPS_HD static void Read(const T* x, T* v) { *v = *x; }
-  XLA_FFI_OPS_HD static void Write(const T& v, T* x) { *x = v; }
-};
-
-// What pivots are chosen by.
-template <typename V>
-XLA_FFI_OPS_HD void Size(const V& x, V* size) {
-  *size = x < 0 ? -x : x;
-}
-template <typename R>
-XLA_FFI_OPS_HD void Size(const std::complex<R>& x, R* size) {
-  *size = std::abs(x.real()) + std::abs(x.imag());
-}
-template <typename V>
-struct SizeOf {
-  using type = V;
-};
-template <typename R>
-struct SizeOf<std::complex<R>> {
-  using type = R;
-};
-
-// q / p
-template <typename V>
-XLA_FFI_OPS_HD void Divide(const V& q, const V& p, V* quotient) {
-  *quotient = q / p;
-}
-// By Smith's method: without the overflow of p's square, and inlined.
-template <typename R>
-XLA_FFI_OPS_HD void Divide(const std::complex<R>& q, const std::complex<R>& p,
-                           std::complex<R>* quotient) {
-  const bool wide = std::abs(p.real()) >= std::abs(p.imag());
-  const R large = wide ? p.real() : p.imag();
-  const R small = wide ? p.imag() : p.real();
-  const R ratio = small / large, denominator = large + small * ratio;
-  const R re = wide ? q.real() : q.imag(), im = wide ? q.imag() : q.real();
-  const R sign = wide ? 1 : -1;
-  *quotient = {(re + im * ratio) / denominator,
-               sign * (im - re * ratio) / denominator};
-}
-
-template <typename V>
-XLA_FFI_OPS_HD void Multiply(const V& a, const V& b, V* product) {
-  *product = a * b;
-}
-template <typename R>
-XLA_FFI_OPS_HD void Multiply(const std::complex<R>& a, const std::complex<R>& b,
-                             std::complex<R>* product) {
-  *product = {a.real() * b.real() - a.imag() * b.imag(),
-              a.real() * b.imag() + a.imag() * b.real()};
-}
 
 // `lanes` systems whose arrays are [n, lanes], [n, k, lanes]. All are changed.
 template <typename T, int lanes>
@@ -217,15 +149,9 @@ void SolveSome(const TridiagonalSystems<T>& s, int64_t begin, int count,
 }  // namespace internal
 
 template <typename T>
-int64_t TridiagonalSystemsAtOnce(int64_t k) {
-  return k < internal::kSystems<T> ? internal::kSystems<T> : 1;
-}
-
-template <typename T>
 void SolveTridiagonal(const TridiagonalSystems<T>& systems, int64_t begin,
                       int64_t end) {
-  const int64_t at_once =
-      std::min(end - begin, TridiagonalSystemsAtOnce<T>(systems.k));
+  const int64_t at_once = std::min(end - begin, SystemsAtOnce<T>(systems.k));
   // One system alone needs no lanes.
   const int64_t size =
       at_once > 1 ? (3 + systems.k) * internal::kSystems<T> : 3;
@@ -241,14 +167,13 @@ void SolveTridiagonal(const TridiagonalSystems<T>& systems, int64_t begin,
   }
 }
 
-#define XLA_FFI_OPS_INSTANTIATE(T)                                      \
-  template int64_t TridiagonalSystemsAtOnce<T>(int64_t);                \
-  template void SolveTridiagonal(const TridiagonalSystems<T>&, int64_t, \
-                                 int64_t);
-XLA_FFI_OPS_INSTANTIATE(float)
-XLA_FFI_OPS_INSTANTIATE(double)
-XLA_FFI_OPS_INSTANTIATE(std::complex<float>)
-XLA_FFI_OPS_INSTANTIATE(std::complex<double>)
-#undef XLA_FFI_OPS_INSTANTIATE
+template void SolveTridiagonal(const TridiagonalSystems<float>&, int64_t,
+                               int64_t);
+template void SolveTridiagonal(const TridiagonalSystems<double>&, int64_t,
+                               int64_t);
+template void SolveTridiagonal(const TridiagonalSystems<std::complex<float>>&,
+                               int64_t, int64_t);
+template void SolveTridiagonal(const TridiagonalSystems<std::complex<double>>&,
+                               int64_t, int64_t);
 
 }  // namespace xla_ffi_ops

@@ -19,10 +19,6 @@ struct TridiagonalSystems {
   T* x;
 };
 
-// How many systems with k right-hand sides are solved at a time, at most.
-template <typename T>
-int64_t TridiagonalSystemsAtOnce(int64_t k);
-
 // Solves systems [begin, end). A system that is singular has NaNs for results.
 template <typename T>
 void SolveTridiagonal(const TridiagonalSystems<T>& systems, int64_t begin,

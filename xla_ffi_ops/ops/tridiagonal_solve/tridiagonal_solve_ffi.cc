@@ -4,6 +4,7 @@
 
 #include "xla_ffi_ops/ffi.h"
 #include "xla_ffi_ops/ops/tridiagonal_solve/tridiagonal_solve.h"
+#include "xla_ffi_ops/scans/lane_numbers.h"
 
 namespace xla_ffi_ops {
 namespace {
@@ -17,7 +18,7 @@ HandlerResult Run(const CpuContext& device, const TridiagonalSystems<T>& call,
   if (call.n == 0 || call.k == 0) return ffi::Error::Success();
   // A system takes as long as to move four times its elements.
   return ParallelGroups(
-      device.pool, systems, TridiagonalSystemsAtOnce<T>(call.k),
+      device.pool, systems, SystemsAtOnce<T>(call.k),
       4 * sizeof(T) * call.n * (3 + 2 * call.k),
       [=](int64_t begin, int64_t end) { SolveTridiagonal(call, begin, end); });
 }

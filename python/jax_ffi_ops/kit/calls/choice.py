@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from jax_ffi_ops.kit.calls.dimensions import Dimensions
+from jax_ffi_ops.kit.declare.author_functions import keywords
 from jax_ffi_ops.kit.dtypes import unserved_weight
 
 # One for each context: threads enter and leave them in any order.
@@ -78,7 +79,9 @@ def declined(
     return None  # Symbolic.
   operands = [avals.get(name) for name in op.slots]
   for reason, function in conditions.items():
-    if not function(*operands, platform=platform, **call.attributes.plain):
+    asked = keywords(function).intersection(dims.sizes)
+    values = {name: dims.sizes[name] for name in asked} | call.attributes.plain
+    if not function(*operands, platform=platform, **values):
       return reason
   return None
 

@@ -77,6 +77,15 @@ def check_call(
     ) from error
 
 
+def keywords(function: Callable[..., Any]) -> frozenset[str]:
+  """Returns the names of a function's parameters that are only keywords."""
+  return frozenset(
+      parameter.name
+      for parameter in inspect.signature(function).parameters.values()
+      if parameter.kind is parameter.KEYWORD_ONLY
+  )
+
+
 def positional(function: Callable[..., Any]) -> tuple[str, ...]:
   """Returns the names of a function's positional parameters."""
   return tuple(

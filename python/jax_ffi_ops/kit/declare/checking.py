@@ -58,9 +58,10 @@ def check(op: Declaration) -> None:
   ):
     function = getattr(op, kind)
     if function is not None:
-      author_functions.check_call(
-          op.name, kind, function, op.slots, attributes + more
-      )
+      asked = author_functions.keywords(function)
+      sizes = tuple(n for n in op.signature.names if n in asked)
+      more = (*attributes, *more, *(sizes if kind != "results" else ()))
+      author_functions.check_call(op.name, kind, function, op.slots, more)
   _Check(op).run()
 
 

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of splines between the elements of an array, as scipy.ndimage has them."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.formulations import _inexact
+from jax_ffi_ops.formulations import spline_filter1d
+from jax_ffi_ops.formulations.spline_filter import spline_filter
+
+# With these modes SciPy extends arrays by so many elements, and then filters.
+_PADDED = {"nearest": "edge", "grid-constant": "constant"}
+_PADDING = 12
+_UNROLLED = 36  # More products are sooner compiled as one loop.
+
+
+def _modulo(x, period):
+  """SciPy's, and faster than jnp.mod; what is rounded may be the period."""
+  return x - period * jnp.floor(x / period)
+
+
+def _inside(c, n, mode):
+  """Returns where, in a line of n elements, the coordinates c are.
+
+  At a tie of order 0, and at the ends of "wrap", it is SciPy's element.
+  """
+  if mode in ("nearest", "constant", "grid-constant"):
+    return jnp.clip(c, -8, n + 8)  # Farther out, nothing changes.
+  if mode == "grid-wrap":
+    return _modulo(c, n)
+  if n == 1:
+    return jnp.zeros_like(c)
+  if mode == "wrap":
+    period = n - 1
+    below, above = period - _modulo(-c, period), _modulo(c, period)
+    return jnp.where(c < 0, below, jnp.where(c > period, above, c))
+  if mode == "mirror":
+    period = 2 * n - 2
+    folded = _modulo(jnp.abs(c), period)
+    turns = folded >= jnp.where(c < 0, n - 1, n)
+    return jnp.where(turns, period - folded, folded)
+  period = 2 * n
+  folded = _modulo(jnp.where(c < 0, -1 - c, c), period)
+  return jnp.where(folded >= n, period - 1 - folded, folded)
+
+
+def _index(k, n, mode):
+  """Returns which coefficient of a line of n is the k-th of an endless one."""
+  if mode in _PADDED or n == 1:
+    return jnp.clip(k, 0, n - 1)
+  extension = spline_filter1d.EXTENSIONS[mode]
+  if n < 8:  # So that an index may be several lengths away.
+    return spline_filter1d.extended(k, n, extension)
+  if extension == "grid-wrap":
+    return k + jnp.where(k < 0, n, jnp.where(k < n, 0, -n))
+  last = n - (extension == "mirror")
+  k = jnp.where(k < 0, (extension == "mirror") - 1 - k, k)
+  return jnp.where(k < n, k, n - 1 + last - k)
+
+
+def _weights(u, order):
+  """Returns the B-splines of an order at u, from 0 to 1.
+
+  By de Boor's recursion for knots whose distance is 1.
+  """
+  weights = [1 + 0 * u]
+  for d in range(1, order + 1):
+    padded = [0, *weights, 0]
+    weights = [
+        ((d - j + u) * padded[j] + (1 - u + j) * padded[j + 1]) / d
+        for j in range(d + 1)
+    ]
+  return weights
+
+
+def _taps(c, n, order, mode):
+  """Returns what a value at c is made of, along one axis: [taps, points...].
+
+  Returns:
+    The places of coefficients, which of these are outside, and their weights.
+  """
+  at = _inside(c, n, mode) + (0 if order % 2 else 0.5)
+  first = jnp.floor(at)
+  u = at - first + 0 * c  # What is no number is nowhere.
+  start = first.astype(int) - order // 2
+  places = [start + i for i in range(order + 1)]
+  outside = [(k < 0) | (k >= n) for k in places]
+  places = [_index(k, n, mode) for k in places]
+  return [jnp.stack(x) for x in (places, outside, _weights(u, order))]
+
+
+def _interpolated(coefficients, coordinates, order, mode, cval):
+  """Adds up products of coefficients and weights."""
+  shape, flat = coefficients.shape, coefficients.reshape(-1)
+  axes = [_taps(c, n, order, mode) for c, n in zip(coordinates, shape)]
+
+  def product(choice):
+    index, weight, is_out = 0, 1, False
+    for n, i, (places, outside, weights) in zip(shape, choice, axes):
+      index = index * n + places[i]
+      weight, is_out = weight * weights[i], is_out | outside[i]
+    value = flat.at[index].get(mode="clip")
+    if mode == "grid-constant":
+      value = jnp.where(is_out, cval, value)
+    return value * weight
+
+  choices = np.indices((order + 1,) * len(shape)).reshape(len(shape), -1).T
+  if len(choices) <= _UNROLLED:
+    y = sum(map(product, choices.tolist()))
+  else:
+    y = jnp.sum(jax.vmap(product)(choices), axis=0)
+  if mode != "constant":
+    return y
+  outside = [(c < 0) | (c > n - 1) for c, n in zip(coordinates, shape)]
+  return jnp.where(jnp.any(jnp.stack(outside), 0), cval, y)
+
+
+@kit.public(*kit.ops_of(spline_filter))
+def map_coordinates(
+    input: jax.Array,
+    coordinates: Sequence[jax.Array],
+    order: int = 3,
+    mode: str = "constant",
+    cval: complex = 0.0,
+    prefilter: bool = True,
+) -> jax.Array:
+  """Interpolates an array by splines, as scipy.ndimage.map_coordinates does.
+
+  It takes the place of jax.scipy.ndimage.map_coordinates, which has the orders 0
+  and 1. Its derivatives with respect to the coordinates are those of the spline.
+
+  Args:
+    input: an array of numbers, of rank r.
+    coordinates: r arrays of indices, which need not be integers, one for each
+      axis of `input`. They broadcast to one shape.
+    order: of the splines, from 0 to 5.
+    mode: what is outside of `input`. "constant": cval, everywhere. "mirror",
+      "reflect" and "grid-wrap": as for `spline_filter1d`. "nearest": the last
+      element of each line. "wrap": from the other end, the two ends being one
+      point. "grid-constant": `input` goes on with elements cval, and there are
+      splines between them. "grid-mirror": "reflect".
+    cval: a number.
+    prefilter: whether `input` has the values of the splines. If not, it has
+      their coefficients, as `spline_filter` returns them.
+
+  Returns:
+    The values at the coordinates, an array of their shape, of the dtype of
+    `input`. They are computed in the dtype that `input` and coordinates promote
+    to, in float32 at least. Those of integers are rounded, halves away from 0.
+
+  Raises:
+    TypeError: input or coordinates are no numbers, or coordinates are complex.
+    ValueError: shapes do not fit, an axis of `input` is empty, or there is no
+      such order or mode.
+  """
+  spline_filter1d.checked("map_coordinates", order, mode, range(6))
+  x, coordinates = jnp.asarray(input), [jnp.asarray(c) for c in coordinates]
+  if x.dtype == bool or not jnp.issubdtype(x.dtype, np.number):
+    raise TypeError(f"map_coordinates: input must be numbers, got {x.dtype}.")
+  for c in coordinates:
+    if c.dtype == bool or jnp.issubdtype(c.dtype, jnp.complexfloating):
+      raise TypeError(
+          f"map_coordinates: coordinates must be real numbers, got {c.dtype}."
+      )
+  if len(coordinates) != x.ndim or not x.ndim:
+    raise ValueError(
+        f"map_coordinates: input of shape {x.shape} must have an axis for each"
+        f" of the {len(coordinates)} coordinates."
+    )
+  if not x.size:
+    raise ValueError(f"map_coordinates: input of shape {x.shape} is empty.")
+  wide = jnp.promote_types(_inexact.dtype(x, *coordinates), np.float32)
+  values = x.astype(wide)
+  real = jnp.zeros((), wide).real.dtype
+  coordinates = jnp.broadcast_arrays(*(c.astype(real) for c in coordinates))
+  if prefilter and order > 1:
+    if mode in _PADDED:
+      filling = {} if mode == "nearest" else {"constant_values": cval}
+      values = jnp.pad(values, _PADDING, _PADDED[mode], **filling)
+      coordinates = [c + _PADDING for c in coordinates]
+    values = spline_filter(values, order, mode)
+  y = _interpolated(values, coordinates, order, mode, cval)
+  if jnp.issubdtype(x.dtype, np.integer):
+    y = jnp.sign(y) * jnp.floor(jnp.abs(y) + 0.5)
+  return y.astype(x.dtype)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Coefficients of interpolating splines, as scipy.ndimage has them."""
+
+import jax
+import jax.numpy as jnp
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.formulations import spline_filter1d
+
+
+@kit.public(*kit.ops_of(spline_filter1d.spline_filter1d))
+def spline_filter(
+    input: jax.Array, order: int = 3, mode: str = "mirror"
+) -> jax.Array:
+  """Computes the coefficients of a spline along all axes, as scipy.ndimage does.
+
+  Args:
+    input: an array of numbers.
+    order: of the spline, from 2 to 5.
+    mode: as for `spline_filter1d`, which goes along each axis.
+
+  Returns:
+    The coefficients, an array of the shape and dtype of `input`; for integers,
+    of the default floating-point dtype. (SciPy returns float64.)
+
+  Raises:
+    TypeError: `input` has no numbers.
+    ValueError: there is no such order or mode.
+  """
+  spline_filter1d.checked("spline_filter", order, mode, range(2, 6))
+  x = jnp.asarray(input)
+  if not x.ndim:  # A line of one element.
+    return spline_filter1d.spline_filter1d(x[None], order, 0, mode)[0]
+  for axis in range(x.ndim):
+    x = spline_filter1d.spline_filter1d(x, order, axis, mode)
+  return x

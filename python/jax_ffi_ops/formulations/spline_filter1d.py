@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Coefficients of interpolating splines along an axis, as scipy.ndimage has them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.formulations import _inexact
+from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
+
+# The sums z + 1/z of the filters' poles, for each order. The poles are the roots
+# of polynomials whose coefficients are the B-splines at integers: z^2 + 6 z + 1,
+# z^2 + 4 z + 1, z^4 + 76 z^3 + 230 z^2 + 76 z + 1 and
+# z^4 + 26 z^3 + 66 z^2 + 26 z + 1. (Unser, Aldroubi and Eden, "B-spline signal
+# processing: part II", 1993.) The product of the last two pairs is 228, and 64.
+_QUARTIC = -38 - 1216**0.5
+_QUINTIC = -13 - 105**0.5
+_SUMS = {
+    2: (-6.0,),
+    3: (-4.0,),
+    4: (228 / _QUARTIC, _QUARTIC),
+    5: (64 / _QUINTIC, _QUINTIC),
+}
+# How a line goes on where it ends: mirrored in the last element, mirrored
+# behind it, or from the other end. For others SciPy takes one of these.
+EXTENSIONS = {
+    "mirror": "mirror",
+    "constant": "mirror",
+    "grid-constant": "mirror",
+    "wrap": "mirror",
+    "reflect": "reflect",
+    "grid-mirror": "reflect",
+    "nearest": "reflect",
+    "grid-wrap": "grid-wrap",
+}
+_TERMS = 64  # A pole's power of that is below 1e-23.
+
+
+def extended(i, n: int, extension: str):
+  """Returns where the element i of an extended line of n elements is from."""
+  if extension == "grid-wrap":
+    return i % n
+  repeats = int(extension == "reflect")  # the last element
+  last = 2 * (n - 1) + repeats
+  return (last - abs(2 * (i % (last + repeats)) - last)) // 2
+
+
+def _before(n, z, extension):
+  """What z's powers weigh of a line, nearest first, that goes on before it.
+
+  Returns:
+    A slice of the line, and the weights of its elements.
+  """
+  weights = np.zeros(n)
+  steps = np.arange(_TERMS)
+  np.add.at(weights, extended(-1 - steps, n, extension), z**steps)
+  if extension == "reflect":
+    weights += _last_term(weights, z)
+  few = min(n, _TERMS + 1)
+  part = slice(n - few, n) if extension == "grid-wrap" else slice(0, few)
+  return part, weights[part]
+
+
+def _last_term(weights, z):
+  """What SciPy (1.6 to 1.17) adds: it takes a sum for the line's first element.
+
+  For n elements that is about z^(2 n - 1).
+  """
+  n, power = len(weights), z ** (2 * len(weights))
+  first, last = np.eye(n)[[0, -1]]
+  others = weights * (1 - power) - z ** (n - 1) * last - power / z * first
+  return power / z * (others - first) / (1 - power)
+
+
+def _behind(n, z, extension):
+  """Likewise, what the coefficient behind a line is of results of the causal pass.
+
+  The coefficients go on as the line does: in c[n-1] = z (c[n] - y[n-1]), c[n] is
+  c[n-2], c[n-1] or c[0].
+  """
+  if extension == "mirror":
+    return slice(n - 2, n), np.array([z, z * z]) / (z * z - 1)
+  if extension == "reflect":
+    return slice(n - 1, n), np.array([z / (z - 1)])
+  weights = np.zeros(n)
+  steps = np.arange(_TERMS)
+  np.add.at(weights, steps % n, -(z ** (steps + 1)))
+  part = slice(0, min(n, _TERMS))
+  return part, weights[part]
+
+
+def _weighted(x, axis, part, weights):
+  x = jax.lax.slice_in_dim(x, part.start, part.stop, axis=axis)
+  weights = weights.reshape([-1] + [1] * (x.ndim - 1 - axis))
+  return jnp.sum(x * weights.astype(x.dtype), axis)
+
+
+def checked(name: str, order: int, mode: str, orders: range) -> None:
+  """Raises ValueError if SciPy has no such order or mode."""
+  if order not in orders:
+    raise ValueError(
+        f"{name}: order must be {orders[0]} to {orders[-1]}, got {order!r}."
+    )
+  if mode not in EXTENSIONS:
+    raise ValueError(
+        f"{name}: mode must be one of {sorted(EXTENSIONS)}, got {mode!r}."
+    )
+
+
+@kit.public(*kit.ops_of(linear_recurrence))
+def spline_filter1d(
+    input: jax.Array,
+    order: int = 3,
+    axis: int = -1,
+    mode: str = "mirror",
+) -> jax.Array:
+  """Computes the coefficients of a spline along an axis, as scipy.ndimage does.
+
+  The spline of this order with the coefficients c has the values of `input` at
+  its elements: it is the sum of c[k] B(t - k), where B is the central B-spline.
+  For each pole of B's inverse, a linear recurrence goes there and back.
+
+  Args:
+    input: an array of numbers. Those of 16 bits are computed in float32.
+    order: of the spline, from 2 to 5.
+    axis: the axis to go along.
+    mode: how lines go on where they end: "mirror" (c b | a b c | b a), "reflect"
+      (b a | a b c | c b), or "grid-wrap" (b c | a b c | a b). As in SciPy,
+      "grid-mirror" and "nearest" are "reflect" here, and "wrap", "constant" and
+      "grid-constant" are "mirror".
+
+  Returns:
+    The coefficients, an array of the shape and dtype of `input`; for integers,
+    of the default floating-point dtype. (SciPy returns float64.)
+
+  Raises:
+    TypeError: `input` has no numbers.
+    ValueError: there is no such axis, order or mode.
+  """
+  checked("spline_filter1d", order, mode, range(2, 6))
+  x = jnp.asarray(input)
+  if x.dtype == bool or not jnp.issubdtype(x.dtype, np.number):
+    raise TypeError(f"spline_filter1d: input must be numbers, got {x.dtype}.")
+  if not -x.ndim <= axis < x.ndim:
+    raise ValueError(
+        f"spline_filter1d: input of shape {x.shape} has no axis {axis}."
+    )
+  axis, dtype = axis % x.ndim, _inexact.dtype(x)
+  n, extension = x.shape[axis], EXTENSIONS[mode]
+  x = x.astype(dtype)
+  if n < 2:  # SciPy leaves such lines as they are.
+    return x
+  x = x.astype(jnp.promote_types(dtype, np.float32))
+  for total in _SUMS[order]:
+    z = 2 / (total - (total * total - 4) ** 0.5)  # the one below 1
+    start = _weighted(x, axis, *_before(n, z, extension))
+    y = linear_recurrence(z, x, start, axis=axis)
+    gain = 2 - total
+    end = _weighted(y, axis, *_behind(n, z, extension))
+    x = linear_recurrence(z, -z * gain * y, gain * end, axis=axis, reverse=True)
+  return x.astype(dtype)
