@@ -12,7 +12,7 @@ from jax_ffi_ops.formulations import spline_filter1d
 def spline_filter(
     input: jax.Array, order: int = 3, mode: str = "mirror"
 ) -> jax.Array:
-  """Computes the coefficients of a spline along all axes, as scipy.ndimage does.
+  """Computes the coefficients of a spline as scipy.ndimage.spline_filter does.
 
   Args:
     input: an array of numbers.

@@ -115,7 +115,7 @@ def spline_filter1d(
     axis: int = -1,
     mode: str = "mirror",
 ) -> jax.Array:
-  """Computes the coefficients of a spline along an axis, as scipy.ndimage does.
+  """Computes the coefficients of a spline as scipy.ndimage.spline_filter1d does.
 
   The spline of this order with the coefficients c has the values of `input` at
   its elements: it is the sum of c[k] B(t - k), where B is the central B-spline.
