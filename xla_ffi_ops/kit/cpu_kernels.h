@@ -66,8 +66,7 @@ XLA_FFI_OPS_HD void RunPieces(const F& f, int64_t begin, int64_t end,
     run(no_sums, DirectRows<Pairs>(arrays.inputs[i])...,
         SplitRows<Acc>(arrays.weights[w])...);
   } else if constexpr (kind == Kind::kPlain) {
-    run(no_sums, arrays.inputs[i]...,
-        AbsentRows<typename F::Weights, w>()...);
+    run(no_sums, arrays.inputs[i]..., AbsentRows<typename F::Weights, w>()...);
   } else {
     run(no_sums, arrays.inputs[i]..., arrays.weights[w]...);
   }

@@ -2,9 +2,10 @@
 // How the loops over a piece of a row on the CPU load its elements: one by one,
 // or those of bfloat16 in pairs.
 //
-// A pair is a word of 32 bits. One shift and one mask make floats of it, and two
-// floats are rounded and joined as cheaply: no element moves to another lane of
-// a vector, as it does where vectors of 16-bit and 32-bit numbers are converted.
+// A pair is a word of 32 bits. One shift and one mask make floats of it, and
+// two floats are rounded and joined as cheaply: no element moves to another
+// lane of a vector, as it does where vectors of 16-bit and 32-bit numbers are
+// converted.
 #ifndef XLA_FFI_OPS_KIT_ROW_ELEMENTS_H_
 #define XLA_FFI_OPS_KIT_ROW_ELEMENTS_H_
 

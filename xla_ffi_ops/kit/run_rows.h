@@ -77,8 +77,8 @@ XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
 
 // Stores what values(take, place) has for each of n elements, in pairs.
 template <typename Value>
-XLA_FFI_OPS_HD void StorePairs(int64_t n, const Value& values,
-                               StoredPairs y, StoredPairs z) {
+XLA_FFI_OPS_HD void StorePairs(int64_t n, const Value& values, StoredPairs y,
+                               StoredPairs z) {
   const int64_t second = (n + 1) / 2;
 #pragma omp simd
   for (int64_t k = 0; k < n / 2; ++k) {

@@ -45,6 +45,8 @@ def _substitute(behind, row):
 
 
 def _reference(ab, b, *, upper):
+  if upper >= len(ab):
+    raise ValueError(f"solve_banded: {upper} of {len(ab)} diagonals are upper")
   if not b.size:
     return b
   n, k = b.shape

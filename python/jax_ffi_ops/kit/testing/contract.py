@@ -122,8 +122,8 @@ class Target:
       return False
     try:
       right = self.frame(frame.operands, *(int(rank or 0) for rank in ranks))
-    except legality.WrongOperandsError:
-      return False
+    except (legality.WrongOperandsError, ValueError):
+      return False  # A ValueError is the definition's.
     if not legality.same(frame.attributes, right.attributes):
       return False
     results = dict(right.results)
