@@ -16,6 +16,7 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.kit.load import library
 
 _PACKAGE = pathlib.Path("python/jax_ffi_ops")
+_TIMES = pathlib.Path("docs/instead.md")
 _KINDS = {
     "floating-point": kit.FLOATING,
     "integers": [d for d in kit.NUMBERS if jnp.issubdtype(d, jnp.integer)],
@@ -73,9 +74,17 @@ def _namesake(function) -> str:
   return f"`{found[0]}`" if found else ""
 
 
+def _speeds() -> dict[str, str]:
+  """Returns how many times as fast as jax functions are: the last table."""
+  text = _TIMES.read_text("utf-8").rpartition("| instead of |")[2]
+  rows = [line.split(" | ") for line in text.splitlines()]
+  return {x[1].strip("`"): x[5].rstrip(" |") for x in rows if len(x) == 6}
+
+
 def ops() -> Iterator[Sequence[str]]:
   """Yields the rows of the ops."""
   lists = _lists_of_build_file()
+  speeds = _speeds()
   for name, function in _functions("ops"):
     op = kit.ops_of(function)[0].declaration
     yield (
@@ -85,13 +94,16 @@ def ops() -> Iterator[Sequence[str]]:
         _derivatives(op, function, lists["forward_only"]),
         "CPU" if op.name in lists["cpu_only"] else "CPU, CUDA",
         "pieces" if op.split else "gathered",
+        speeds.get(name, ""),
     )
 
 
 def formulations() -> Iterator[Sequence[str]]:
   """Yields the rows of functions that are made of ops."""
+  speeds = _speeds()
   for name, function in _functions("formulations"):
-    yield f"`{name}`", _namesake(function), _made_of(name)
+    like, made_of = _namesake(function), _made_of(name)
+    yield f"`{name}`", like, made_of, speeds.get(name, "")
 
 
 def _made_of(name: str) -> str:
@@ -119,10 +131,10 @@ def tables() -> dict[str, str]:
   return {
       "ops": _table(
           ["op", "like", "dtypes of the handler", "gradients by", "handlers"]
-          + ["a row that is split"],
+          + ["a row that is split", "speed"],
           ops(),
       ),
-      "formulations": _table(["function", "like", "made of"], formulations()),
+      "formulations": _table(["function", "like", "made of", "speed"], formulations()),
   }
 
 
