@@ -134,7 +134,9 @@ def tables() -> dict[str, str]:
           + ["a row that is split", "speed"],
           ops(),
       ),
-      "formulations": _table(["function", "like", "made of", "speed"], formulations()),
+      "formulations": _table(
+          ["function", "like", "made of", "speed"], formulations()
+      ),
   }
 
 

@@ -41,9 +41,12 @@ struct PieceArrays {
 // choice would take long to compile.
 enum class Kind { kPlain, kWeighted, kSummed };
 
-// Whether the loops take elements in pairs. Sums over rows are not.
-template <Kind kind, typename In>
-inline constexpr bool kInPairs = kind != Kind::kSummed && In::kIsDirect;
+// Whether the loops take elements in pairs: not for sums over rows, and not for
+// two outputs, which g++ 12 does not vectorize then.
+template <typename F, typename In>
+constexpr bool InPairs(Kind kind) {
+  return kind != Kind::kSummed && F::kOutputs == 1 && In::kIsDirect;
+}
 
 template <Kind kind, typename F, typename Acc, typename In, size_t... i,
           size_t... w>
@@ -59,10 +62,10 @@ XLA_FFI_OPS_HD void RunPieces(const F& f, int64_t begin, int64_t end,
   const Outputs<Acc, 0> no_sums = {};
   if constexpr (kind == Kind::kSummed) {
     run(columns, arrays.inputs[i]..., arrays.weights[w]...);
-  } else if constexpr (kInPairs<kind, In> && kind == Kind::kPlain) {
+  } else if constexpr (InPairs<F, In>(kind) && kind == Kind::kPlain) {
     run(no_sums, DirectRows<Pairs>(arrays.inputs[i])...,
         AbsentRows<typename F::Weights, w>()...);
-  } else if constexpr (kInPairs<kind, In>) {
+  } else if constexpr (InPairs<F, In>(kind)) {
     run(no_sums, DirectRows<Pairs>(arrays.inputs[i])...,
         SplitRows<Acc>(arrays.weights[w])...);
   } else if constexpr (kind == Kind::kPlain) {
@@ -133,7 +136,7 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
   for (int i = 0; i < F::kSums; ++i) {
     if (sums[i] != nullptr) kind = internal::Kind::kSummed;
   }
-  const bool in_pairs = In::kIsDirect && kind != internal::Kind::kSummed;
+  const bool in_pairs = internal::InPairs<F, In>(kind);
   // Without rows, there may be no memory behind an array, not even for weights.
   const bool has_rows = range.groups > 0 && range.rows > 0;
   internal::PieceArrays<F, Acc, In> pieces;

@@ -131,10 +131,6 @@ class BFloat16 {
     const uint32_t quiet_nan = bits | 0x400000u;
     return value != value ? quiet_nan : rounded;
   }
-  // The same as float(BFloat16(value)), in integers of one size.
-  static float Rounded(float value) {
-    return internal::BitCast<float>(RoundUpper(value) & 0xffff0000u);
-  }
 
  private:
   static uint16_t Round(float value) {

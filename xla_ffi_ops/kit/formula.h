@@ -134,11 +134,8 @@ XLA_FFI_OPS_HD Accumulator<T> Rounded(Accumulator<T> value) {
 #ifdef __CUDA_ARCH__
   return internal::Widen(RoundTo<T>(value));
 #else
-  if constexpr (std::is_same_v<T, Accumulator<T>>) {
-    return value;
-  } else {
-    return T::Rounded(value);
-  }
+  if constexpr (std::is_same_v<T, Float16>) return Float16::Rounded(value);
+  return static_cast<T>(value);
 #endif
 }
 

@@ -75,26 +75,15 @@ XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
   }
 }
 
-// Stores what values(take, place) has for each of n elements, in pairs.
+// Stores value(take, place) for each of n elements, in pairs.
 template <typename Value>
-XLA_FFI_OPS_HD void StorePairs(int64_t n, const Value& values, StoredPairs y,
-                               StoredPairs z) {
+XLA_FFI_OPS_HD void StorePairs(int64_t n, const Value& value, StoredPairs y) {
   const int64_t second = (n + 1) / 2;
 #pragma omp simd
   for (int64_t k = 0; k < n / 2; ++k) {
-    const auto a = values(TakeAt<0>{k}, k);
-    const auto b = values(TakeAt<1>{k}, second + k);
-    y.Put(k, a.value[0], b.value[0]);
-    if constexpr (sizeof(a) > sizeof(a.value[0])) {
-      z.Put(k, a.value[1], b.value[1]);
-    }
+    y.Put(k, value(TakeAt<0>{k}, k), value(TakeAt<1>{k}, second + k));
   }
-  if (n % 2 == 0) return;
-  const auto last = values(TakeOne{n - 1}, n / 2);
-  y.PutOne(n - 1, last.value[0]);
-  if constexpr (sizeof(last) > sizeof(last.value[0])) {
-    z.PutOne(n - 1, last.value[1]);
-  }
+  if (n % 2 != 0) y.PutOne(n - 1, value(TakeOne{n - 1}, n / 2));
 }
 
 // The `part` of row i; what it adds to the sums over rows is added to
@@ -124,14 +113,13 @@ XLA_FFI_OPS_HD void RunRow(
   for (int64_t first = part.begin; first < part.end; first += kPiece<Acc>) {
     const int64_t count = std::min(kPiece<Acc>, part.end - first);
     if constexpr (kEachOf<In...> == 2) {
-      static_assert(m == 0, "sums are not taken in pairs");
+      static_assert(m == 0 && n == 1, "these are not taken in pairs");
       const StoredPairs y = outputs[0].InPairs(i, first);
-      const StoredPairs z = outputs[n - 1].InPairs(i, first);
       const auto store = [=](auto... x) XLA_FFI_OPS_INLINED {
-        const auto values = [=](auto take, int64_t) XLA_FFI_OPS_INLINED {
-          return f.Store(row, Acc(take(x))...);
+        const auto value = [=](auto take, int64_t) XLA_FFI_OPS_INLINED {
+          return f.Store(row, Acc(take(x))...).value[0];
         };
-        StorePairs(count, values, y, z);
+        StorePairs(count, value, y);
       };
       store(in.Piece(i, first, count)...);
       continue;
@@ -182,10 +170,9 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
     const int64_t n = std::min(kPiece<Acc>, cols - first);
     if constexpr (kEachOf<In...> == 2) {
       const auto value = [=, &f](auto, int64_t place) XLA_FFI_OPS_INLINED {
-        return f.StoreAdded(row, added[first + place]);
+        return f.StoreAdded(row, added[first + place]).value[0];
       };
-      const StoredPairs y = output.InPairs(i, first);
-      StorePairs(n, value, y, y);
+      StorePairs(n, value, output.InPairs(i, first));
       continue;
     }
     Acc* const values = output.Piece(i, first);
