@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions of whole rows on the CPU. Kernels compute rows of
-// 16-bit types as rows of float: the hardware converts those of float16, and
-// kernels are compiled for fewer types.
+// Conversions of whole rows on the CPU. Kernels compute rows of float16 as rows
+// of float: the hardware converts them, and kernels are compiled for fewer
+// types. Those of bfloat16 are loaded as they are; where they are not stored in
+// pairs (row_elements.h), they are converted, too.
 #ifndef XLA_FFI_OPS_KIT_CONVERT_ROWS_H_
 #define XLA_FFI_OPS_KIT_CONVERT_ROWS_H_
 

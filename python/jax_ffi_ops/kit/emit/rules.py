@@ -68,10 +68,11 @@ def _by_implementation(body, equation, *args):
   function = functools.partial(primitive.impl, **equation.params)
   try:
     closed = body.traced(function, *args)
-  except Exception:  # pylint: disable=broad-except
-    closed = None
+  except Exception as error:  # pylint: disable=broad-except
+    # It may need values, and raise whatever its authors chose.
+    raise errors.Unsupported("there is no rule for this primitive") from error
   # The implementation of jax's own primitives is the primitive.
-  if closed is None or primitive.name in str(closed):
+  if primitive.name in str(closed):
     raise errors.Unsupported("there is no rule for this primitive")
   return body.run(closed, args)
 
