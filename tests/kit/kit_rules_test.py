@@ -11,7 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops import map_coordinates
+from jax_ffi_ops import quantile
 from jax_ffi_ops import rms_norm
+from jax_ffi_ops import sort
+from jax_ffi_ops import top_k
 from jax_ffi_ops.kit.calls.backward import BackwardCall
 from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 from jax_ffi_ops.kit.calls.forward import ForwardCall
@@ -20,6 +24,7 @@ import python_process
 
 _X = np.ones((2, 4), np.float32)
 _W = np.ones(4, np.float32)
+_LONG = np.ones(10000, np.float32)
 
 
 def library(platforms=()):
@@ -298,6 +303,28 @@ class KitRulesTest(parameterized.TestCase):
     on_cpu, *_ = kit.explain(op, _X, _X).splitlines()
     _, _, gradients = on_cpu.partition("backward: ")
     self.assertEqual(gradients.split(" (")[0], expected)
+
+  @parameterized.parameters(
+      (quantile, (_LONG, 0.5), {}, ["partition"]),
+      (quantile, (_LONG, 0.25), {"axis": 0}, ["partition"]),
+      (quantile, (_LONG, jnp.ones(2)), {}, ["sort"]),
+      (top_k, (_LONG, 3), {}, ["top_k"]),
+      (top_k, (_LONG, np.int64(3)), {}, ["top_k"]),
+      (map_coordinates, (_LONG, [_LONG]), {"order": 3}, ["linear_recurrence"]),
+      (lambda x, none: sort(sort(x) + rms_norm(x)), (_LONG, None), {},
+       ["sort", "rms_norm"]),
+      (lambda x: jax.lax.cond(True, sort, lambda x: x, x), (_LONG,), {},
+       ["sort"]),
+  )  # fmt: skip
+  def test_explanation_of_functions(self, function, args, keywords, expected):
+    lines = kit.explain(function, *args, **keywords).splitlines()
+    found = [x.partition(" on cpu: ")[0] for x in lines if " on cpu: " in x]
+    self.assertSameElements(found, expected)
+    self.assertLen(set(lines), len(lines))
+
+  def test_explanation_without_ops(self):
+    text = kit.explain(sort, jnp.ones(8, complex))
+    self.assertStartsWith(text, "sort: no op is called")
 
   def test_export_checks(self):
     targets = [str(x) for x in kit.export_checks(rms_norm)]

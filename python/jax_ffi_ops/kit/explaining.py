@@ -4,47 +4,56 @@
 from typing import Any
 
 import jax
+import numpy as np
 
 from jax_ffi_ops.kit.calls.forward import ForwardCall
-from jax_ffi_ops.kit.function import ops_of
 
 _PLATFORMS = ("cpu", "cuda")
 
 
-def explain(function: Any, *operands: Any, **attributes: Any) -> str:
-  """Returns what a call of an op runs on each platform, and why.
+def explain(function: Any, *arguments: Any, **keywords: Any) -> str:
+  """Returns what the ops of a call run on each platform, and why.
 
-  On several devices, the shapes of one device's part decide. The text
-  also names the rules that compute gradients.
+    kit.explain(rms_norm, x, scale)
+    kit.explain(quantile, x, 0.5, axis=1)
+
+  The call is traced as jax.jit traces it; nothing is computed. The text has a
+  line for each op and platform. It also names the rules that compute gradients.
+  On several devices, pass the shapes of one device's part: they decide.
 
   Args:
-    function: an op, or a function that is marked by `kit.public`.
-    *operands: of the call: arrays, or what has shape and dtype.
-    **attributes: of the call.
+    function: an op, one of our functions, or one of yours that calls some.
+    *arguments: of the call. In place of an array, a jax.ShapeDtypeStruct will
+      do. What is no array, such as an axis, stays as it is.
+    **keywords: of the call.
   """
+  leaves, tree = jax.tree.flatten((arguments, keywords))
+  arrays = {i: x for i, x in enumerate(leaves) if _is_array(x)}
   lines = []
-  targets = {op.targets for op in ops_of(function)}
 
   def collect(jaxpr):
     for equation in jaxpr.eqns:
       call = equation.params.get("call")
-      # The op of a reloaded module is another, with the same targets.
-      if isinstance(call, ForwardCall) and call.declared.targets in targets:
+      if isinstance(call, ForwardCall):
         lines.extend(_lines(call, [x.aval for x in equation.invars]))
       for inner in jax.tree.leaves(list(equation.params.values())):
         if hasattr(inner, "jaxpr"):
           collect(inner.jaxpr)
 
-  present = [x for x in operands if x is not None]
+  def call(arrays):
+    every = [arrays.get(i, x) for i, x in enumerate(leaves)]
+    positional, named = jax.tree.unflatten(tree, every)
+    return function(*positional, **named)
 
-  def call(*arrays):
-    arrays = iter(arrays)
-    return function(
-        *(None if x is None else next(arrays) for x in operands), **attributes
-    )
+  collect(jax.make_jaxpr(call)(arrays).jaxpr)
+  name = getattr(function, "__name__", function)
+  none = f"{name}: no op is called, and so no handler: jax alone runs this call"
+  return "\n".join(dict.fromkeys(lines)) or none
 
-  collect(jax.make_jaxpr(call)(*present).jaxpr)
-  return "\n".join(lines)
+
+def _is_array(x):
+  known = hasattr(x, "shape") and hasattr(x, "dtype")
+  return known and not isinstance(x, type | np.generic)
 
 
 def _lines(call, avals):
