@@ -129,6 +129,14 @@ def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
 def tables() -> dict[str, str]:
   """Returns the tables by the names of their regions."""
   return {
+      "dtypes": _table(
+          ["word", "dtypes"],
+          (
+              (word, ", ".join(f"`{dtype.name}`" for dtype in dtypes))
+              for word, dtypes in _KINDS.items()
+              if len(dtypes) > 1
+          ),
+      ),
       "ops": _table(
           ["op", "like", "dtypes of the handler", "gradients by", "handlers"]
           + ["a row that is split", "speed"],

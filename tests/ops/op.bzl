@@ -20,7 +20,10 @@ def op_test(name, cuda = True, handlers = ["fwd", "bwd"], quick = [], deps = [])
     op = name.removesuffix("_test")
     library = "//python/jax_ffi_ops/ops:" + op
     native.exports_files(
-        [name + ".py"],
+        [
+            "BUILD.bazel",
+            name + ".py",
+        ],
         visibility = ["//tests/ops:__pkg__"],
     )
     deps = deps + ["//python/jax_ffi_ops/kit:testing"]

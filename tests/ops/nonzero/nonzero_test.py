@@ -35,6 +35,16 @@ class NonzeroTest(testing.OpTest):
   )
 
 
+class WideNonzeroTest(testing.ValuesTest):
+  """Indices of 64 bits."""
+
+  case = Case(
+      _nonzero,
+      [Operand((16,), "bool"), Operand((), "int64")],
+      attributes={"size": 9},
+  )
+
+
 class SameAsJaxTest(parameterized.TestCase):
 
   def setUp(self):
