@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sphinx's settings for the documentation site."""
 
+import pathlib
 import re
 
+import cpp_header
+from docutils import nodes
 import jax_ffi_ops
 from jax_ffi_ops.kit.load import library
+from sphinx.util.docutils import SphinxDirective
 
 # Docstrings are read without the shared objects.
 with library.loading_nothing():
@@ -55,6 +59,18 @@ def _escape(text):
   return _STAR.sub(lambda found: found[1] or r"\*", text)
 
 
+class _Header(SphinxDirective):
+  """Shows the public part of a C++ header, which its path names."""
+
+  required_arguments = 1
+
+  def run(self):
+    path = pathlib.Path(self.env.srcdir, self.arguments[0])
+    text = cpp_header.public(path.read_text("utf-8"))
+    return [nodes.literal_block(text, text, language="cpp")]
+
+
 def setup(app):
+  app.add_directive("header", _Header)
   # Before napoleon, which reads the sections.
   app.connect("autodoc-process-docstring", _as_rst, priority=100)

@@ -10,6 +10,7 @@ import urllib.parse
 from absl.testing import absltest
 from absl.testing import parameterized
 import build
+import cpp_header
 
 _SITE = pathlib.Path(os.path.abspath(__file__)).with_name("site")
 # `import x as x`, and what a package defines itself.
@@ -75,6 +76,37 @@ class SiteTest(parameterized.TestCase):
     self.assertNotEmpty(names)
     module = path.replace("/", ".")
     self.assertEmpty({f"{module}.{name}" for name in names} - ids)
+
+  def test_api_has_the_headers_of_handlers(self):
+    page = pathlib.Path("docs/api_cpp.md").read_text("utf-8")
+    shown = re.findall(r"{header} (\S+)", page)
+    included = pathlib.Path("xla_ffi_ops/ffi.h").read_text("utf-8")
+    self.assertContainsSubset(
+        re.findall(r'#include "(\S+)"', included), shown
+    )
+    html = (_SITE / "docs/api_cpp.html").read_text("utf-8")
+    code = re.sub("<[^>]*>", "", "".join(re.findall("(?s)<pre>.*?</pre>", html)))
+    for names in re.findall(r"(?m)^\| [^|`]+ \| (.*?) \|", page):
+      for name in re.findall(r"`(\w+)`", names):
+        with self.subTest(name):
+          declared = rf"(class|struct|using|define|auto|[\w>*] ?) {name}\b"
+          self.assertRegex(code, declared)
+
+  @parameterized.parameters(
+      ("// A\n#define A_H_\nclass A {\n public:\n  int f() {\n    return 1;\n"
+       "  }\n\n private:\n  int b;\n};\n",
+       "// A\n\nclass A {\n public:\n  int f();\n};\n"),
+      ("namespace xla_ffi_ops {\nnamespace internal {\nvoid F() {\n}\n"
+       "}  // namespace internal\n\n// G.\nint G() {\n  if (a) {\n  }\n}\n\n"
+       "int h;\n}  // namespace xla_ffi_ops\n",
+       "// G.\nint G();\n\nint h;\n"),
+      ("// M.\n#define XLA_FFI_OPS_M(a, ...) \\\n  f(a)\n#define "
+       "XLA_FFI_OPS_M_(a)\n#endif\n",
+       "// M.\n#define XLA_FFI_OPS_M(a, ...)\n"),
+      ("// F([] {\n//   g();\nint a = {};\n", "// F([] {\n//   g();\nint a = {};\n"),
+  )  # fmt: skip
+  def test_public_part_of_a_header(self, text, expected):
+    self.assertEqual(cpp_header.public(text), expected)
 
   @parameterized.parameters("vmap", "segfault", "undefined symbol", "hermetic")
   def test_search_finds(self, words):
