@@ -17,7 +17,10 @@ import sys
 import tempfile
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
-_SUFFIXES = (".a", ".html", ".js", ".lo", ".o", ".so", ".whl")
+_SUFFIXES = (
+    *(".a", ".css", ".html", ".inv", ".js", ".lo", ".o", ".so", ".svg", ".txt"),
+    ".whl",
+)
 
 
 def copy_tree(folder):

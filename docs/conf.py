@@ -6,9 +6,10 @@ import re
 
 import cpp_header
 from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
 import jax_ffi_ops
 from jax_ffi_ops.kit.load import library
-from sphinx.util.docutils import SphinxDirective
 
 # Docstrings are read without the shared objects.
 with library.loading_nothing():

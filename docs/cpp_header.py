@@ -8,7 +8,9 @@ neither `//` comments nor namespaces.
 
 import re
 
-_MACRO = re.compile(r"#\s*define (XLA_FFI_OPS_\w*[A-GI-Z0-9])((?:\([^)]*\))?)(?!\w)")
+_MACRO = re.compile(
+    r"#\s*define (XLA_FFI_OPS_\w*[A-GI-Z0-9])((?:\([^)]*\))?)(?!\w)"
+)
 _RULES = (
     # What is inside of other namespaces.
     (r"(?ms)^namespace (?!xla_ffi_ops )[^\n]* {$.*?^}  // namespace .*?$", ""),

@@ -81,11 +81,11 @@ class SiteTest(parameterized.TestCase):
     page = pathlib.Path("docs/api_cpp.md").read_text("utf-8")
     shown = re.findall(r"{header} (\S+)", page)
     included = pathlib.Path("xla_ffi_ops/ffi.h").read_text("utf-8")
-    self.assertContainsSubset(
-        re.findall(r'#include "(\S+)"', included), shown
-    )
+    self.assertContainsSubset(re.findall(r'#include "(\S+)"', included), shown)
     html = (_SITE / "docs/api_cpp.html").read_text("utf-8")
-    code = re.sub("<[^>]*>", "", "".join(re.findall("(?s)<pre>.*?</pre>", html)))
+    code = re.sub(
+        "<[^>]*>", "", "".join(re.findall("(?s)<pre>.*?</pre>", html))
+    )
     for names in re.findall(r"(?m)^\| [^|`]+ \| (.*?) \|", page):
       for name in re.findall(r"`(\w+)`", names):
         with self.subTest(name):
