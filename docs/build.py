@@ -65,13 +65,15 @@ def _normal(path):
 
 def main() -> int:
   output, *sources = sys.argv[1:]
+  # Headers are shown on a page, and are none.
+  pages = {name for name in sources if name.endswith((".md", ".svg"))}
   with tempfile.TemporaryDirectory() as scratch:
     tree = pathlib.Path(scratch, "tree")
     for name in sources:
       (tree / name).parent.mkdir(parents=True, exist_ok=True)
       content = pathlib.Path(name).read_bytes()
       if name.endswith(".md"):
-        text = for_site(content.decode(), name, set(sources))
+        text = for_site(content.decode(), name, pages)
         content = text.encode()
       (tree / name).write_bytes(content)
     options = ["-b", "html", "-W", "--keep-going", "-n", "-q", "-E"]

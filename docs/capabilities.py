@@ -70,8 +70,10 @@ def _functions(folder: str) -> Iterator[tuple[str, object]]:
 
 
 def _namesake(function) -> str:
+  """Returns the module that has a function of the same name, or another one."""
   found = _NAMESAKE.search(function.__doc__)
-  return f"`{found[0]}`" if found else ""
+  name = found[0].removesuffix(f".{function.__name__}") if found else ""
+  return f"`{name}`" if name else ""
 
 
 def _speeds() -> dict[str, str]:
@@ -138,12 +140,12 @@ def tables() -> dict[str, str]:
           ),
       ),
       "ops": _table(
-          ["op", "like", "dtypes of the handler", "gradients by", "handlers"]
-          + ["a row that is split", "speed"],
+          ["op", "as in", "dtypes of the handler", "gradients by", "handlers"]
+          + ["a split row", "speed"],
           ops(),
       ),
       "formulations": _table(
-          ["function", "like", "made of", "speed"], formulations()
+          ["function", "as in", "made of", "speed"], formulations()
       ),
   }
 
