@@ -73,8 +73,8 @@ if TYPE_CHECKING:
 def load() -> None:
   """Loads all ops.
 
-  A process that runs a program which jax.export made elsewhere needs the
-  handlers of the program, and may use no op by name.
+  Call it in a process that runs exported programs: the programs need the
+  handlers, but the process may use no op by name.
   """
   for name in _ops():
     _load(name)

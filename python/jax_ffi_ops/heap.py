@@ -15,20 +15,20 @@ _SETTINGS = {
 
 
 def keep_freed_memory() -> bool:
-  """Has glibc keep the memory of freed arrays in this process, for later ones.
+  """Makes glibc keep the memory of freed arrays, for later arrays.
 
-  By default, glibc asks the system for each array above 32 MiB, and every page
-  of it costs a page fault. With this, later arrays find pages that are there.
+  By default, glibc gets each array above 32 MiB from the system, and every page
+  of it costs a page fault. With this, later arrays use existing pages.
 
   Call it before jax computes anything: threads of XLA that have allocated
-  memory keep heaps of their own. It is for all code in the process. The process
-  then keeps as much memory as it has ever used at once, and more at the start;
-  docs/performance.md has numbers, how to give the memory back, and an
-  environment variable that helps without keeping any.
+  memory keep their own heaps. It affects all code in the process. The process
+  then keeps as much memory as it has ever used at once, and more at the start.
+  docs/performance.md has numbers, and an environment variable that helps
+  without keeping memory.
 
   Returns:
-    Whether the C library took the settings. Without glibc, and with a
-    sanitizer's memory, it is False, and nothing has changed.
+    Whether the C library accepted the settings. Without glibc, or with a
+    sanitizer, it is False, and nothing has changed.
   """
   try:
     mallopt = ctypes.CDLL(None).mallopt

@@ -15,9 +15,10 @@ def argmax(
 ) -> jax.Array:
   """Returns the index of the maximum: jax.numpy.argmax, faster on a CPU.
 
-  Of several maxima, it is the first; if there are NaNs, the first NaN. It finds
-  the maximum of each block, and then its place in one block. Small arrays and
-  complex ones are left to jax.numpy.
+  If several elements are equal to the maximum, it is the index of the first
+  one. If there are NaNs, it is that of the first NaN. The function finds the
+  maximum of each block, and then its place in one block. jax.numpy computes
+  small arrays and complex ones.
 
   Args:
     a: an array.

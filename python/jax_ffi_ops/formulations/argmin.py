@@ -15,9 +15,10 @@ def argmin(
 ) -> jax.Array:
   """Returns the index of the minimum: jax.numpy.argmin, faster on a CPU.
 
-  Of several minima, it is the first; if there are NaNs, the first NaN. It finds
-  the minimum of each block, and then its place in one block. Small arrays and
-  complex ones are left to jax.numpy.
+  If several elements are equal to the minimum, it is the index of the first
+  one. If there are NaNs, it is that of the first NaN. The function finds the
+  minimum of each block, and then its place in one block. jax.numpy computes
+  small arrays and complex ones.
 
   Args:
     a: an array.

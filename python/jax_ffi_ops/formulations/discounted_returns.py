@@ -15,7 +15,7 @@ def discounted_returns(
     *,
     axis: int = 0,
 ) -> jax.Array:
-  """Adds up rewards from the last step: G[t] = r[t] + discount[t] G[t+1].
+  """Sums rewards from the last step on: G[t] = r[t] + discount[t] G[t+1].
 
   See Sutton and Barto, Reinforcement Learning, 2nd edition, equation 3.9. A
   discount of 0 ends an episode.
@@ -23,8 +23,8 @@ def discounted_returns(
   Args:
     rewards: a floating-point array with the steps along `axis`.
     discounts: an array of its dtype that broadcasts to its shape, or a number.
-    bootstrap: the return after the last step: an array of the shape of
-      `rewards` without `axis`, such as values of the last states. By default,
+    bootstrap: the return after the last step, such as the values of the last
+      states: an array of the shape of `rewards` without `axis`. By default,
       zeros.
     axis: the axis of the steps.
 
@@ -32,8 +32,8 @@ def discounted_returns(
     The returns G, with the shape and dtype of `rewards`.
 
   Raises:
-    TypeError, ValueError: as linear_recurrence does, whose a, b and h0 these
-      are.
+    TypeError, ValueError: as linear_recurrence does; discounts, rewards and
+    bootstrap are its a, b and h0.
   """
   return linear_recurrence(
       discounts, rewards, bootstrap, axis=axis, reverse=True

@@ -20,15 +20,16 @@ def ema(
 ) -> jax.Array:
   """Averages along an axis: y[t] = (1 - alpha) y[t-1] + alpha x[t].
 
-  With adjust=False, pandas' ewm has this average, too. Numbers of 16 bits are
-  computed in float32, and results are rounded once.
+  This is pandas' ewm with adjust=False. It computes 16-bit numbers in float32,
+  and rounds each result once.
 
   Args:
     x: a floating-point array.
-    alpha: the weight of what is new: an array that broadcasts to the shape of
-      x, or a number.
+    alpha: the weight of the new element: an array that broadcasts to the shape
+      of x, or a number.
     initial: the average before the first element: an array of x's shape without
-      `axis`. By default it is the first element, and so is the first average.
+      `axis`. By default it is the first element; the first average is then the
+      same.
     axis: the axis to go along.
     reverse: whether to go from the last element to the first.
 

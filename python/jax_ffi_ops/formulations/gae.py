@@ -22,14 +22,15 @@ def gae(
 
   Here d[t] is r[t] + discount[t] v[t+1] - v[t]. See Schulman et al.,
   High-Dimensional Continuous Control Using Generalized Advantage Estimation,
-  equation 16. A discount of 0 ends an episode. Numbers of 16 bits are computed
-  in float32, and results are rounded once.
+  equation 16. A discount of 0 ends an episode. 16-bit numbers are computed in
+  float32, and each result is rounded once.
 
   Args:
     rewards: a floating-point array with n steps along `axis`.
     discounts: an array that broadcasts to its shape, or a number.
-    values: of the states: an array like `rewards`, but with n + 1 steps.
-    lambda_: likewise as `discounts`.
+    values: the values of the states: an array like `rewards`, but with n + 1
+      steps.
+    lambda_: an array or a number, like `discounts`.
     axis: the axis of the steps.
 
   Returns:

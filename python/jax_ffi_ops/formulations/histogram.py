@@ -19,23 +19,24 @@ def histogram(
 ) -> tuple[jax.Array, jax.Array]:
   """Returns a histogram: jax.numpy.histogram, faster on a CPU.
 
-  If `bins` is a number, it computes the bin of each element and compares the
-  element with an edge, instead of searching. Given edges, small arrays and
-  complex ones are left to jax.numpy.
+  If `bins` is a number, the function computes the bin of each element instead
+  of searching for it. jax.numpy computes calls with edges, small arrays and
+  complex ones.
 
-  For the same edges, the counts have the bits of those of jax.numpy. Under jit,
-  XLA may round the edges differently in different programs. An element within
-  such a rounding of an edge may then be counted in the bin next to it.
+  For the same edges, the counts are the same bits as in jax.numpy. Under jit,
+  XLA may round the edges differently in different programs. An element that
+  close to an edge may then be in the next bin.
 
   Args:
     a: an array.
     bins: the number of bins, or their edges.
-    range: the first and the last edge, by default the extremes of `a`.
+    range: the first and the last edge; by default the minimum and maximum of
+      `a`.
     weights: an array of the shape of `a`; by default all are 1.
     density: whether to divide the counts by their sum and the widths of bins.
 
   Returns:
-    The sums of weights, or counts, in the dtype of `a`, and the edges.
+    The counts, or sums of weights, in the dtype of `a`; and the edges.
 
   Raises:
     TypeError, ValueError: as jax.numpy.histogram does.

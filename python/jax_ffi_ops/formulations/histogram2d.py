@@ -21,15 +21,15 @@ def histogram2d(
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
   """Returns a histogram of points: jax.numpy.histogram2d, faster on a CPU.
 
-  It computes bins as jax_ffi_ops.histogram does; what that says of edges under
-  jit holds here, too. Given edges and small arrays are left to jax.numpy.
+  It computes bins as jax_ffi_ops.histogram does, which also describes the edges
+  under jit. jax.numpy computes calls with edges, and small arrays.
 
   Args:
     x: a vector.
     y: a vector of the same length.
     bins: the number of bins, or the edges; or a pair of these.
-    range: for `x` and for `y` a pair, the first and the last edge, or None for
-      the extremes; by default None for both.
+    range: a pair for `x` and a pair for `y`: the first and the last edge. None
+      stands for the minimum and maximum, and is the default.
     weights: a vector of the same length; by default all are 1.
     density: whether to divide the counts by their sum and the areas of bins.
 

@@ -25,15 +25,15 @@ def lax_sort(
 ) -> Any:
   """Sorts arrays by the first of them: jax.lax.sort, faster on a CPU.
 
-  The order is that of jax_ffi_ops.sort. Equal elements keep their order, also
-  with is_stable=False.
+  The order is the same as in jax_ffi_ops.sort. Equal elements keep their order,
+  also with is_stable=False.
 
   Args:
     operand: an array, or a sequence of arrays of one shape.
     dimension: the axis to sort along.
     is_stable: see above.
-    num_keys: how many of the arrays are compared. Each decides between elements
-      that are equal in the arrays before it.
+    num_keys: how many of the arrays are keys. A key decides between elements
+      that are equal in all keys before it.
 
   Returns:
     The sorted array, or a tuple of all arrays in the same order.

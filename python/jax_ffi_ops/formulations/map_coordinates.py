@@ -130,27 +130,29 @@ def map_coordinates(
 ) -> jax.Array:
   """Interpolates an array by splines, as scipy.ndimage.map_coordinates does.
 
-  It takes the place of jax.scipy.ndimage.map_coordinates, which has the orders 0
-  and 1. Its derivatives with respect to the coordinates are those of the spline.
+  It replaces jax.scipy.ndimage.map_coordinates, which has only the orders 0 and
+  1. Its derivatives with respect to the coordinates are the slopes of the
+  spline.
 
   Args:
     input: an array of numbers, of rank r.
     coordinates: r arrays of indices, which need not be integers, one for each
       axis of `input`. They broadcast to one shape.
-    order: of the splines, from 0 to 5.
-    mode: what is outside of `input`. "constant": cval, everywhere. "mirror",
+    order: the order of the splines, from 0 to 5.
+    mode: the values outside of `input`. "constant": cval everywhere. "mirror",
       "reflect" and "grid-wrap": as for `spline_filter1d`. "nearest": the last
       element of each line. "wrap": from the other end, the two ends being one
       point. "grid-constant": `input` goes on with elements cval, and there are
       splines between them. "grid-mirror": "reflect".
     cval: a number.
-    prefilter: whether `input` has the values of the splines. If not, it has
+    prefilter: whether `input` has the values of the splines. If False, it has
       their coefficients, as `spline_filter` returns them.
 
   Returns:
-    The values at the coordinates, an array of their shape, of the dtype of
-    `input`. They are computed in the dtype that `input` and coordinates promote
-    to, in float32 at least. Those of integers are rounded, halves away from 0.
+    The values at the coordinates: an array of their shape and of the dtype of
+    `input`. They are computed in the dtype to which `input` and coordinates
+    promote, at least in float32. For integers they are rounded, halves away
+    from 0.
 
   Raises:
     TypeError: input or coordinates are no numbers, or coordinates are complex.

@@ -21,7 +21,7 @@ def median(
 
   It selects from 8192 elements and more, as jax_ffi_ops.partition does, and
   sorts fewer with jax_ffi_ops.sort. From jax 0.12 on, jax.numpy does not keep
-  the order of equal elements; so a zero of its result may have the other sign.
+  the order of equal elements: zeros of its result may have the other sign.
 
   Args:
     a: an array of real numbers.
@@ -29,7 +29,7 @@ def median(
     out: not supported by jax.
     overwrite_input: not supported by jax.
     keepdims: whether to keep the axes, with size 1.
-    **options: other arguments of jax.numpy.median, which gets such calls.
+    **options: other arguments of jax.numpy.median; it computes such calls.
 
   Returns:
     An array with the dtype of `a`, or a floating-point one if that is not.

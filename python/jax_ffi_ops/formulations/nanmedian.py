@@ -20,8 +20,8 @@ def nanmedian(
   """Returns the median: jax.numpy.nanmedian, faster on a CPU.
 
   It sorts with jax_ffi_ops.sort. From jax 0.12 on, jax.numpy does not keep the
-  order of equal elements; so a zero of its result may have the other sign.
-  NaNs are left out.
+  order of equal elements: zeros of its result may have the other sign. NaNs are
+  left out.
 
   Args:
     a: an array of real numbers.
@@ -29,7 +29,7 @@ def nanmedian(
     out: not supported by jax.
     overwrite_input: not supported by jax.
     keepdims: whether to keep the axes, with size 1.
-    **options: other arguments of jax.numpy.nanmedian, which gets such calls.
+    **options: other arguments of jax.numpy.nanmedian; it computes such calls.
 
   Returns:
     An array with the dtype of `a`, or a floating-point one if that is not.

@@ -21,9 +21,9 @@ def nanpercentile(
 ) -> jax.Array:
   """Returns percentiles without NaNs: jax.numpy.nanpercentile, faster on a CPU.
 
-  It sorts with jax_ffi_ops.sort. The method "inverted_cdf" is left to
-  jax.numpy. From jax 0.12 on, jax.numpy does not keep the order of equal
-  elements; so a zero of its result may have the other sign.
+  It sorts with jax_ffi_ops.sort. jax.numpy computes the method "inverted_cdf".
+  From jax 0.12 on, jax.numpy does not keep the order of equal elements: zeros
+  of its result may have the other sign.
 
   Args:
     a: an array of real numbers.
@@ -33,11 +33,12 @@ def nanpercentile(
     overwrite_input: not supported by jax.
     method: how to choose a number between two elements.
     keepdims: whether to keep the axes, with size 1.
-    **options: other arguments of jax.numpy.nanpercentile, which gets such calls.
+    **options: other arguments of jax.numpy.nanpercentile; it computes such
+      calls.
 
   Returns:
     An array with the dtype of `a`, or a floating-point one if that is not.
-    If `q` is a vector, it gives the first axis. NaN where there is nothing else.
+    If `q` is a vector, the first axis is that of `q`. Rows of NaNs give NaN.
 
   Raises:
     TypeError, ValueError: as jax.numpy.nanpercentile does.

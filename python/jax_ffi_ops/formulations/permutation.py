@@ -22,17 +22,17 @@ def permutation(
 ) -> jax.Array:
   """Permutes an array at random: jax.random.permutation, faster on a CPU.
 
-  It gives the same permutation for the same key, of any kind of key. The array
-  is indexed once, by a permutation that is made with jax_ffi_ops.argsort.
+  Any kind of key gives the same permutation as in JAX. jax_ffi_ops.argsort
+  makes the permutation, and the array is indexed once.
 
   Args:
     key: a key of jax.random.
-    x: an array with one axis or more; or an integer, which stands for the
-      numbers below it.
+    x: an array with one axis or more; or an integer n, which stands for 0, 1,
+      ..., n - 1.
     axis: the axis along which elements change places.
     independent: whether each vector along the axis is permuted on its own.
-    **options: others that jax.random.permutation has. With any of them, it is
-      called.
+    **options: other arguments of jax.random.permutation; it computes such
+      calls.
 
   Returns:
     An array of the shape and dtype of `x`, or of integers.

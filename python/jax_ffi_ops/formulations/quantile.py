@@ -21,10 +21,10 @@ def quantile(
 ) -> jax.Array:
   """Returns quantiles: jax.numpy.quantile, faster on a CPU.
 
-  It sorts with jax_ffi_ops.sort; under jit, if `q` is a Python float, it selects
-  from 8192 elements and more, as jax_ffi_ops.partition does. The method
-  "inverted_cdf" is left to jax.numpy. From jax 0.12 on, jax.numpy does not keep
-  the order of equal elements; so a zero of its result may have the other sign.
+  It sorts with jax_ffi_ops.sort; under jit, if `q` is a Python float, it
+  selects from 8192 elements and more, as jax_ffi_ops.partition does. jax.numpy
+  computes the method "inverted_cdf". From jax 0.12 on, jax.numpy does not keep
+  the order of equal elements: zeros of its result may have the other sign.
 
   Args:
     a: an array of real numbers.
@@ -34,11 +34,11 @@ def quantile(
     overwrite_input: not supported by jax.
     method: how to choose a number between two elements.
     keepdims: whether to keep the axes, with size 1.
-    **options: other arguments of jax.numpy.quantile, which gets such calls.
+    **options: other arguments of jax.numpy.quantile; it computes such calls.
 
   Returns:
     An array with the dtype of `a`, or a floating-point one if that is not.
-    If `q` is a vector, it gives the first axis.
+    If `q` is a vector, the first axis is that of `q`.
 
   Raises:
     TypeError, ValueError: as jax.numpy.quantile does.

@@ -19,8 +19,8 @@ def sort_key_val(
 ) -> tuple[jax.Array, jax.Array]:
   """Sorts keys, and values with them: jax.lax.sort_key_val, faster on a CPU.
 
-  The order is that of jax_ffi_ops.sort. Equal elements keep their order, also
-  with is_stable=False.
+  The order is the same as in jax_ffi_ops.sort. Equal elements keep their order,
+  also with is_stable=False.
 
   Args:
     keys: an array.

@@ -17,18 +17,18 @@ def sosfilt(
 ) -> jax.Array | tuple[jax.Array, jax.Array]:
   """Filters signals as scipy.signal.sosfilt does, on a CPU at full speed.
 
-  All sections are computed in one pass over the signals, each in direct form II
+  One pass over the signals computes all sections, each in direct form II
   transposed, in SciPy's order of operations. Many signals are filtered side by
-  side. Numbers of 16 bits are computed in float32, and results are rounded once.
+  side. 16-bit numbers are computed in float32, and each result is rounded once.
 
   Args:
     sos: [sections, 6]: the coefficients b and a of each section, as
-      scipy.signal.butter(..., output="sos") returns them. The first a is 1;
-      where it is traced, nothing checks that.
+      scipy.signal.butter(..., output="sos") returns them. The first a must be
+      1; nothing checks that if it is traced.
     x: the signals. The result has the dtype that all operands promote to.
     axis: the axis to go along.
-    zi: the states before the first step: [sections, *shape], where shape is
-      x's with 2 in place of the length. By default, zeros.
+    zi: the states before the first step: [sections, *shape], where `shape` is
+      x's shape with 2 in place of the length. By default, zeros.
 
   Returns:
     y, an array of x's shape. With `zi`, also the states after the last step.

@@ -16,12 +16,12 @@ def spline_filter(
 
   Args:
     input: an array of numbers.
-    order: of the spline, from 2 to 5.
-    mode: as for `spline_filter1d`, which goes along each axis.
+    order: the order of the spline, from 2 to 5.
+    mode: as for `spline_filter1d`, which this function calls for each axis.
 
   Returns:
-    The coefficients, an array of the shape and dtype of `input`; for integers,
-    of the default floating-point dtype. (SciPy returns float64.)
+    The coefficients, an array of the shape and dtype of `input`. For integers,
+    it has the default floating-point dtype. (SciPy returns float64.)
 
   Raises:
     TypeError: `input` has no numbers.

@@ -117,22 +117,23 @@ def spline_filter1d(
 ) -> jax.Array:
   """Computes the coefficients of a spline as scipy.ndimage.spline_filter1d does.
 
-  The spline of this order with the coefficients c has the values of `input` at
-  its elements: it is the sum of c[k] B(t - k), where B is the central B-spline.
-  For each pole of B's inverse, a linear recurrence goes there and back.
+  The spline is the sum of c[k] B(t - k), with the coefficients c and the
+  central B-spline B of this order. Its values at integers t are the elements of
+  `input`. For each pole of B's inverse, linear recurrences run in both
+  directions.
 
   Args:
-    input: an array of numbers. Those of 16 bits are computed in float32.
-    order: of the spline, from 2 to 5.
+    input: an array of numbers. 16-bit numbers are computed in float32.
+    order: the order of the spline, from 2 to 5.
     axis: the axis to go along.
-    mode: how lines go on where they end: "mirror" (c b | a b c | b a), "reflect"
-      (b a | a b c | c b), or "grid-wrap" (b c | a b c | a b). As in SciPy,
-      "grid-mirror" and "nearest" are "reflect" here, and "wrap", "constant" and
-      "grid-constant" are "mirror".
+    mode: how a line continues beyond its ends: "mirror" (c b | a b c | b a),
+      "reflect" (b a | a b c | c b), or "grid-wrap" (b c | a b c | a b). As in
+      SciPy, "grid-mirror" and "nearest" are "reflect" here, and "wrap",
+      "constant" and "grid-constant" are "mirror".
 
   Returns:
-    The coefficients, an array of the shape and dtype of `input`; for integers,
-    of the default floating-point dtype. (SciPy returns float64.)
+    The coefficients, an array of the shape and dtype of `input`. For integers,
+    it has the default floating-point dtype. (SciPy returns float64.)
 
   Raises:
     TypeError: `input` has no numbers.

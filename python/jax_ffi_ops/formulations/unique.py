@@ -41,21 +41,21 @@ def unique(
 
   Args:
     ar: an array.
-    return_index: whether to return the index in `ar` where each comes first.
-    return_inverse: whether to return, for each element of `ar`, where its value
-      is in the result.
+    return_index: whether to return, for each, its first index in `ar`.
+    return_inverse: whether to return, for each element of `ar`, the index of
+      its value in the result.
     return_counts: whether to return how often each occurs.
     axis: the axis whose slices are compared. By default, elements are.
     equal_nan: whether NaNs are equal.
-    size: how many to return. It has to be given under jit and the other
-      transformations. By default, they are counted first, and each new count
-      compiles a program.
-    fill_value: fills the result if there are fewer than `size`; by default the
-      first of them.
+    size: how many to return. Transformations such as jit need it. By default,
+      they are counted first, and each new count compiles a program.
+    fill_value: the value that fills the result if there are fewer than `size`;
+      by default the first element.
     sorted: has no effect, as in jax: the result is always sorted.
 
   Returns:
-    The array, or a tuple of it and of what else was asked for, in this order.
+    The array; or a tuple of it, indices, inverse and counts, as far as
+    requested.
 
   Raises:
     TypeError, ValueError: as jax.numpy.unique does.

@@ -25,8 +25,9 @@ def _machine_level():
 def cpu_level() -> int:
   """Returns the level of x86-64 that the CPU kernels of this process use.
 
-  That is the machine's, or XLA_FFI_OPS_CPU_LEVEL if this is lower: with "1" or
-  "3", tests and benchmarks see what older machines would. It is read once.
+  It is the machine's level, or XLA_FFI_OPS_CPU_LEVEL if that is lower. With "1"
+  or "3", tests and benchmarks run as on older machines. The variable is read
+  once.
 
   Returns:
     4, with AVX-512; 3, with AVX2, FMA and F16C; or 1. On other processors 0.

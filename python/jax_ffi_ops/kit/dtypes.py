@@ -30,7 +30,7 @@ NUMBERS = tuple(dtype for dtype in ORDERED if dtype != bool)
 
 
 def accumulator(dtype: Any) -> np.dtype:
-  """Returns the dtype in which sums over values of `dtype` are kept."""
+  """Returns the dtype of sums over values of `dtype`."""
   return np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
 

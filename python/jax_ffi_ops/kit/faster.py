@@ -16,8 +16,8 @@ class Least(NamedTuple):
   Attributes:
     size: its elements.
     cols: the elements of a row.
-    sizes: other values of `size` for a level of the CPU (4 has AVX-512, 3 has
-      not) and a dtype, such as `{(3, "float16"): 2**20}`.
+    sizes: other values of `size`, by level of the CPU (4 has AVX-512, 3 has
+      AVX2) and dtype, such as `{(3, "float16"): 2**20}`.
   """
 
   size: int
@@ -39,9 +39,9 @@ def faster_for_rows(
 ) -> Callable[..., bool]:
   """Returns an `is_faster` that compares the first operand on the CPU.
 
-  A call of a handler takes about a microsecond in a program, and each row some
-  30 ns. XLA has neither cost, and fuses the reference with its neighbors. The
-  defaults are those of our norms.
+  In a program, a call of a handler costs about a microsecond, and each row
+  about 30 ns. XLA has neither cost, and it fuses the reference with the code
+  around it. The defaults are for our norms.
   """
 
   def is_faster(

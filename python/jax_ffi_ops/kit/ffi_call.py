@@ -25,9 +25,9 @@ def call(
 ) -> Callable[..., Any]:
   """Wraps one FFI target: for whole-array, in-place or effectful handlers.
 
-  What jax.ffi.ffi_call does, with a checked library and typed attributes. It
-  has no derivatives, and where operands are split over devices they are
-  gathered; use `kit.op` for whatever is a generalized ufunc.
+  It is jax.ffi.ffi_call with a checked library and typed attributes. It has no
+  derivatives, and XLA gathers operands that are split over devices. Use
+  `kit.op` for generalized ufuncs.
 
   Args:
     target: name of the handler, in full.
@@ -39,11 +39,11 @@ def call(
     attributes: name to type: a NumPy scalar type, `bool` or `str`, `[type]` for
       an array, a mapping of names to types, or an Attribute.
     has_side_effect: whether calls must not be dropped or merged.
-    input_output_aliases: operand index to the index of the result that takes
-      its memory.
+    input_output_aliases: a mapping from the index of an operand to the index of
+      the result that uses its memory.
     input_layouts: the order of each operand's axes in memory, the one of the
       largest stride first: (1, 0) is column-major. None is row-major.
-    output_layouts: the same of each result, or of the only one.
+    output_layouts: the same for each result, or for the only one.
     vmap_method: how jax.vmap calls the handler, as jax.pure_callback describes
       it. By default it does not.
 

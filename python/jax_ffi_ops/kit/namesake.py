@@ -21,11 +21,13 @@ def along_axis(op: Op, a: Any, axis: Any) -> tuple[jax.Array, int] | None:
 
   Args:
     op: an op with the signature "(n,*)->...".
-    a: what the user gives.
-    axis: likewise; None stands for the only axis of the flattened array.
+    a: the array, as the user gave it.
+    axis: the axis, as the user gave it; None stands for the only axis of the
+      flattened array.
 
   Returns:
-    None if the op does not take these: its namesake may, or it raises an error.
+    None if the op does not take these. Call its namesake then, which may raise
+    an error.
   """
   return array_and_axis(a, axis, op.declaration.dtypes[0])
 

@@ -60,12 +60,12 @@ def op(
   A rule for derivatives names its parameters after operands and results, their
   tangents (`<operand>_dot`) and their cotangents (`d<result>`). Like the
   reference, it is written for one core, and the kit maps it over the loop
-  dimensions. An operand that a call leaves out is None.
+  dimensions. An absent operand is None.
 
   Args:
-    name: of the public function, for messages and programs. The handlers are
-      the FFI targets `<name>_fwd` and, if the library has it, `<name>_bwd`,
-      with the library's prefix before them.
+    name: the name of the op, for messages and programs. Its handlers are the
+      FFI targets `<name>_fwd` and, if the library has it, `<name>_bwd`, with
+      the library's prefix in front.
     library: the shared object with the handlers.
     signature: core dimensions in NumPy's notation, such as "(d),(d)?->(d),()".
       Any dimensions may lead these: all operands have the same ones, or none.
@@ -74,45 +74,45 @@ def op(
       dimension. A number is a dimension of that size, "(2h)" one of twice the
       size of h. A result dimension that no operand has is the attribute of that
       name, of type np.int64, which is then at least 0, or is in `sizes`.
-    results: function of the operands (anything with shape and dtype, without
-      loop dimensions) that returns the dtypes of all results; by default those
-      of the reference, or without one that of the first operand.
-    residuals: the names of results that are kept for the backward pass. They
-      are the last ones, and hidden from the caller, unless `outputs` has them
-      too. A number stands for so many without names.
-    outputs: the names of the results that callers see; by default y, or y0, y1
-      and so on; result, if an operand has such a name.
+    results: function of the operands (objects with shape and dtype, without
+      loop dimensions) that returns the dtypes of all results. By default, they
+      are the reference's dtypes; without a reference, the first operand's.
+    residuals: the names of the last results. They are kept for the backward
+      pass, and hidden from the caller unless `outputs` has them, too. A number
+      stands for that many results without names.
+    outputs: the names of the visible results; by default y, or y0, y1 and so
+      on. If an operand has such a name, they are named result.
     attributes: name to type: a NumPy scalar type, or an Attribute.
-    sizes: the sizes of result dimensions as functions, whose parameters are
-      named like dimensions of operands and attributes:
+    sizes: functions that return the sizes of result dimensions. Their
+      parameters name dimensions of operands, and attributes:
       {"m": lambda n, k: n - k + 1}.
-    reference: the definition in plain jax.numpy: it returns all results. It is
-      what other platforms run, and the source of all derivatives that have no
-      handler and no rule.
-    dtypes: the dtypes that the operands of a call may have: one for all of
-      them, but for weights. Or a mapping of each operand to its own; there, the
-      name of another operand stands for that one's dtype.
+    reference: the definition in plain jax.numpy, which returns all results.
+      Other platforms run it, and JAX differentiates it where neither a handler
+      nor a rule gives derivatives.
+    dtypes: a list; all operands of a call, except weights, have the same dtype
+      of it. Or a mapping from each operand to its list, where the name of
+      another operand stands for that operand's dtype.
     parameters: operands that calls give without loop dimensions.
-    stretched: operands of which some loop dimensions may be 1 in calls, where
-      those of others are larger. They are passed so: nothing is copied.
+    stretched: operands whose loop dimensions may be 1 in a call where those of
+      other operands are larger. They are passed as they are; nothing is copied.
     operands: names of the operands; by default those of the reference.
-    weights: operand to the operand x that it belongs to. Weights reach the
-      handler in one dtype: that of x if all have it, else that in which sums
-      over x are kept. Where that would lose precision the reference runs.
-    row_sums: operands for whose gradients the backward handler for CUDA gets
-      memory to sum rows in.
-    skips_gradients: whether the backward handler takes `wanted`, and computes
-      only the gradients that it asks for. By default it computes all.
+    weights: a mapping from a weight to its operand x. Weights reach the handler
+      in one dtype: the dtype of x if all of them have it, or else the dtype of
+      sums over x. If that would lose precision, the reference runs.
+    row_sums: operands whose gradients are sums over rows. The backward handler
+      for CUDA gets memory for partial sums.
+    skips_gradients: whether the backward handler takes the attribute `wanted`,
+      and computes only the gradients in it. By default it computes all.
     jvp: the tangents of the results, in terms of operands, results and
-      tangents. Without a backward handler, only what it takes is kept.
+      tangents. Without a backward handler, only its parameters are kept.
     transpose: for an op that is linear in its operands: their cotangents, in
       terms of cotangents. Nothing is kept. If it also takes operands, the op is
-      linear in the others, and it returns the cotangents of these alone.
+      linear in the others, and it returns only their cotangents.
     backward: the cotangents of the floating-point operands, in any dtype, in
-      terms of operands, residuals and cotangents. Only what it takes is kept,
+      terms of operands, residuals and cotangents. Only its parameters are kept
       and passed to the backward handler. It runs where there is no such
-      handler. If it does not take all operands, the other derivatives come from
-      it, too.
+      handler. If it does not take all operands, other derivatives come from it,
+      too.
     use_handler: function of the operands (as for `results`, but with all loop
       dimensions) and of `platform` ("cpu" or "cuda") that returns whether the
       handlers serve the call; if not, the reference runs. Calls with symbolic
@@ -123,21 +123,22 @@ def op(
       reference runs. Tests run the handler all the same: see
       `kit.testing.handlers_at_any_speed`.
     broadcast_operands: whether handlers take all operands with all loop
-      dimensions in full, and sum over none. If so, an operand that rows or the
-      batch of a `vmap` share is copied to the full shape. If not, it is passed
-      as it is: with no loop dimensions, or with some that are 1.
-    split: how devices compute the op that each have a piece of a core. Without
-      it, XLA gathers a core that is split.
-    strict: whether a call that would run the reference is an error, where there
-      are handlers: for ops whose handlers are compiled for some cores alone.
+      dimensions in full, and sum over none. If so, an operand that rows or a
+      `vmap` share is copied to the full shape. If not, it has no loop
+      dimensions, or some of size 1.
+    split: how devices compute a core of which each has a piece. Without it, XLA
+      gathers such a core.
+    strict: whether it is an error that a call would run the reference on a
+      platform with handlers. It is for ops whose handlers are compiled for some
+      cores alone.
 
   Returns:
     A function of the operands (arrays) and attributes (keywords) that returns
     an array, or a tuple of them if the op has several visible results.
 
   Raises:
-    ValueError: the signature is none, names do not fit it or each other, there
-      is an op of that name, or derivatives would be wrong.
+    ValueError: the signature is malformed, names do not fit it or each other,
+      there is an op of that name already, or derivatives would be wrong.
     TypeError: an attribute has no type that FFI knows, an operand may have no
       dtype, or a function does not return what the signature says.
     ImportError: the library lacks the forward handler, this jaxlib does not

@@ -25,9 +25,9 @@ def scan_op(
 
   Args:
     name: of the op, and of the function of jax.lax.
-    library: has its handler.
-    allowed: the dtypes that this takes.
-    **rules: those for derivatives and split cores, as for `kit.op`.
+    library: the shared object with its handler.
+    allowed: the dtypes that the function of jax.lax takes.
+    **rules: rules for derivatives and split cores, as for `kit.op`.
   """
   namesake = getattr(jax.lax, name)
 

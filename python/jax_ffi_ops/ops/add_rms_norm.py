@@ -75,24 +75,24 @@ def add_rms_norm(
     sum = x + residual
     y = sum / sqrt(mean(sum^2, axis=-1) + eps) * scale
 
-  The sum is rounded to its dtype, and is what both the next layer and the next
-  residual connection start from. Sums over the last axis are kept in float32,
-  for float64 in float64, and `y` is rounded once. The normalization is that of
-  Zhang and Sennrich, "Root Mean Square Layer Normalization" (arXiv:1910.07467).
+  The next layer takes `y`, the next residual connection `sum`. Both are
+  computed from the sum as rounded to its dtype. Sums over the last axis are in
+  float32, or in float64 if `x` is float64, and `y` is rounded once. From Zhang
+  and Sennrich, "Root Mean Square Layer Normalization" (arXiv:1910.07467).
 
   Args:
     x: array of shape [..., d] and dtype float16, bfloat16, float32 or float64.
     residual: array of the shape and dtype of `x`.
-    scale: None, or an array of shape [d] and one of these dtypes, not
-      necessarily that of `x`.
+    scale: None, or an array of shape [d] and one of these dtypes; it may
+      differ from the dtype of `x`.
     eps: number, zero or positive, known when the function is traced.
 
   Returns:
     `y` and `sum`, arrays of the shape and dtype of `x`.
 
   Raises:
-    TypeError: `x`, `residual` or `scale` is no array of a supported dtype, `x`
-      and `residual` have two, or `eps` is no number or a traced one.
+    TypeError: `x`, `residual` or `scale` is no array of a supported dtype, the
+      dtypes of `x` and `residual` differ, or `eps` is no number or is traced.
     ValueError: `x` is a scalar, `residual` or `scale` has the wrong shape, or
       `eps` is negative or NaN.
   """

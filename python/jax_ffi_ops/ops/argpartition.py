@@ -49,10 +49,12 @@ _argpartition = kit.op(
 def argpartition(a: Any, kth: int, axis: int = -1) -> jax.Array:
   """Returns indices that partition: jax.numpy.argpartition, faster on a CPU.
 
-  They select from `a` what jax_ffi_ops.partition returns.
+  With these indices, `a` has the order that jax_ffi_ops.partition returns.
 
   Args:
-    a: an array.
+    a: an array. Handlers take bool, int8 to int64, uint8 to uint64, float16,
+      bfloat16, float32 and float64, on the CPU. jax.numpy computes other
+      arrays.
     kth: an integer, the index along the axis.
     axis: an integer.
 

@@ -50,17 +50,19 @@ def argsort(
 ) -> jax.Array:
   """Returns the indices that sort an array, as jax.numpy.argsort does.
 
-  The order is that of jax_ffi_ops.sort. Elements that are equal in it keep their
-  order, with stable=False too. With that and `descending` they reverse it.
+  The order is the same as in jax_ffi_ops.sort. Equal elements keep their order,
+  also with stable=False; with stable=False and `descending` they reverse it.
 
   Args:
-    a: an array.
+    a: an array. Handlers take bool, int8 to int64, uint8 to uint64, float16,
+      bfloat16, float32 and float64, on the CPU. jax.numpy computes other
+      arrays.
     axis: the axis to sort along. If it is None, the array is flattened.
     kind: not supported by jax.
     order: not supported by jax.
     stable: see above.
     descending: whether the largest elements come first.
-    dtype: of the indices; by default the dtype that integers have in jax.
+    dtype: the dtype of the indices; by default jax's dtype of integers.
 
   Returns:
     An array of indices. It has the shape of `a` unless `axis` is None.

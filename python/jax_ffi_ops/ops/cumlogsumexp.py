@@ -80,14 +80,13 @@ def cumlogsumexp(
   of 16-bit numbers in float32 at least, and round each result once. The result
   does not depend on the number of threads.
 
-  Where y is -inf, so are all x up to there, and the derivative is 0. That of
-  jax.lax.cumlogsumexp is NaN.
+  Where y is -inf, the derivative is 0; jax.lax.cumlogsumexp has NaN there.
 
   Args:
-    operand: an array. Handlers take floating-point numbers of 16 to 64 bits, on
-      the CPU. All else is left to jax.lax.
-    axis: the axis to go along. Other than in jax.lax, it may be negative: then
-      it counts from the last.
+    operand: an array. Handlers take float16, bfloat16, float32 and float64, on
+      the CPU. jax.lax computes other arrays.
+    axis: the axis to go along. Unlike in jax.lax, it may be negative: -1 is the
+      last one.
     reverse: whether to go from the last element to the first.
 
   Returns:

@@ -30,10 +30,10 @@ def cummin(
   minimum, only the first of them gets its derivative.
 
   Args:
-    operand: an array. Handlers take integers, and floating-point numbers of 16
-      to 64 bits, on the CPU. All else is left to jax.lax.
-    axis: the axis to go along. Other than in jax.lax, it may be negative: then
-      it counts from the last.
+    operand: an array. Handlers take int8 to int64, uint8 to uint64, float16,
+      bfloat16, float32 and float64, on the CPU. jax.lax computes other arrays.
+    axis: the axis to go along. Unlike in jax.lax, it may be negative: -1 is the
+      last one.
     reverse: whether to go from the last element to the first.
 
   Returns:

@@ -23,15 +23,15 @@ def cumprod(
   """Multiplies elements along an axis: jax.lax.cumprod, faster on a CPU.
 
   Handlers keep products of float32, float16 and bfloat16 in float64, and round
-  each result once. So these results are more exact than those of jax.lax; the
-  last bits of float64 may differ, too. Products of integers wrap. Threads do
-  not share a row.
+  each result once. So these results are more exact than in jax.lax. The last
+  bits of float64 may differ, too. Products of integers wrap. Threads do not
+  share a row.
 
   Args:
-    operand: an array. Handlers take integers, and floating-point numbers of 16
-      to 64 bits, on the CPU. All else is left to jax.lax.
-    axis: the axis to go along. Other than in jax.lax, it may be negative: then
-      it counts from the last.
+    operand: an array. Handlers take int8 to int64, uint8 to uint64, float16,
+      bfloat16, float32 and float64, on the CPU. jax.lax computes other arrays.
+    axis: the axis to go along. Unlike in jax.lax, it may be negative: -1 is the
+      last one.
     reverse: whether to go from the last element to the first.
 
   Returns:

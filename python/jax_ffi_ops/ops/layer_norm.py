@@ -117,19 +117,19 @@ def layer_norm(
     *,
     eps: float = 1e-6,
 ) -> jax.Array:
-  """Gives the last axis of `x` the mean 0 and the variance 1.
+  """Shifts and scales the last axis of `x` to mean 0 and variance 1.
 
     y = (x - mean(x)) / sqrt(var(x) + eps) * scale + bias
 
-  The mean and the variance are those of the last axis. Sums are kept in
-  float32, for float64 in float64, and the result is rounded once. From Ba,
+  Mean and variance are along the last axis. Sums are in float32, or in float64
+  if `x` is float64, and the result is rounded once. From Ba,
   Kiros and Hinton, "Layer Normalization" (arXiv:1607.06450).
 
   Args:
     x: array of shape [..., d] and dtype float16, bfloat16, float32 or float64.
-    scale: None, or an array of shape [d] and one of these dtypes, not
-      necessarily that of `x`.
-    bias: likewise.
+    scale: None, or an array of shape [d] and one of these dtypes; it may
+      differ from the dtype of `x`.
+    bias: like `scale`.
     eps: number, zero or positive, known when the function is traced.
 
   Returns:
@@ -137,7 +137,7 @@ def layer_norm(
 
   Raises:
     TypeError: `x`, `scale` or `bias` is no array of a supported dtype, or `eps`
-      is no number or a traced one.
+      is no number or is traced.
     ValueError: `x` is a scalar, `scale` or `bias` has the wrong shape, or `eps`
       is negative or NaN.
   """

@@ -180,18 +180,18 @@ def lfilter(
 
   a[0] y[t] = b[0] x[t] + ... + b[m] x[t-m] - a[1] y[t-1] - ... - a[m] y[t-m],
   in direct form II transposed, in SciPy's order of operations. Many signals are
-  filtered side by side. Numbers of 16 bits are computed in float32, and results
-  are rounded once. Above order 4, use sosfilt: rounded coefficients of a long
-  polynomial are those of another filter.
+  filtered side by side. 16-bit numbers are computed in float32, and each result
+  is rounded once. Above order 4, use sosfilt: with rounded coefficients, the
+  filter may not even be stable.
 
   Args:
     b: the numerator's coefficients, [m + 1] or fewer.
-    a: those of the denominator. The first one must not be 0; where it is
-      traced, nothing checks that.
+    a: the denominator's coefficients. The first one must not be 0; nothing
+      checks that if it is traced.
     x: the signals. The result has the dtype that all operands promote to.
     axis: the axis to go along.
     zi: the state before the first step: an array like x, but with m in place of
-      the length, whose other axes may be 1. By default, zeros.
+      the length. Its other axes may be 1. By default, zeros.
 
   Returns:
     y, an array of x's shape. With `zi`, also the state after the last step.

@@ -116,19 +116,19 @@ def linear_recurrence(
 ) -> jax.Array:
   """Computes h[t] = a[t] h[t-1] + b[t] along an axis, on a CPU at full speed.
 
-  It goes from one element to the next, so factors that are 0, large, infinite or
-  NaN do what they do in a plain loop. The result does not depend on the number
-  of threads. Those of 16-bit numbers are kept in float32, and each is rounded
-  once.
+  It goes from one element to the next. So factors of 0, large factors, infinity
+  and NaN have the same effect as in a plain loop. The result does not depend on
+  the number of threads. 16-bit numbers are computed in float32, and each result
+  is rounded once.
 
-  Its gradients are recurrences too. Each order of them takes one more pass.
+  Its gradients are recurrences, too. Each order takes one more pass.
 
   Args:
     a: the factors: an array that broadcasts to the shape of b as in NumPy, or a
-      number. It is copied only along `axis`, if it lacks this axis.
+      number. Only if it lacks `axis`, it is copied along that.
     b: an array of floating-point or complex numbers.
-    h0: what h is before the first step: an array of b's shape without `axis`,
-      or a scalar array. By default, zeros.
+    h0: the value of h before the first step: an array of b's shape without
+      `axis`, or a scalar array. By default, zeros.
     axis: the axis to go along; the last one is -1.
     reverse: whether to go from the last element to the first: h[t] = a[t]
       h[t+1] + b[t].
@@ -137,7 +137,8 @@ def linear_recurrence(
     h, an array of b's shape and dtype.
 
   Raises:
-    TypeError: an operand is no array, or has no such dtype, or not that of b.
+    TypeError: an operand is no array, has an unsupported dtype, or another
+      dtype than b.
     ValueError: shapes do not fit, or b has no such axis.
   """
   if isinstance(a, numbers.Number):

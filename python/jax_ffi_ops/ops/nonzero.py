@@ -48,17 +48,16 @@ def nonzero(
 
   Args:
     a: array with one axis or more and any dtype.
-    size: how many to find. It has to be given under jit and the other
-      transformations. By default, all are counted first, and each new count is
-      compiled.
-    fill_value: what follows the last index if there are fewer than `size`: a
-      scalar, or a tuple of one for each axis; by default 0.
+    size: how many to find. Transformations such as jit need it. By default, all
+      are counted first, and each new count compiles a program.
+    fill_value: the value after the last index, if there are fewer than `size`:
+      a scalar, or a tuple with one for each axis; by default 0.
 
   Returns:
     An array of `size` indices for each axis of `a`, in the order of `a`.
 
   Raises:
-    TypeError, ValueError: what jax.numpy.nonzero raises.
+    TypeError, ValueError: as jax.numpy.nonzero does.
   """
   plain = lambda: jnp.nonzero(a, size=size, fill_value=fill_value)
   if (

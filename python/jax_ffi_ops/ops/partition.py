@@ -50,14 +50,15 @@ _partition = kit.op(
 def partition(a: Any, kth: int, axis: int = -1) -> jax.Array:
   """Partitions an array: jax.numpy.partition, faster on a CPU.
 
-  First come the elements that are less than the one which the sorted array has
-  at `kth`, then those that are equal to it, then those that are greater. Each
-  of the three keep their order; in jax.numpy they may not. NaNs are the largest
-  elements, as in NumPy; jax.numpy takes those whose sign bit is set for the
-  smallest.
+  Let p be the element at `kth` of the sorted array. First come the elements
+  less than p, then those equal to p, then those greater than p. Each group
+  keeps its order; in jax.numpy it may not. NaNs are the largest elements, as in
+  NumPy. In jax.numpy, NaNs with a sign bit are the smallest.
 
   Args:
-    a: an array.
+    a: an array. Handlers take bool, int8 to int64, uint8 to uint64, float16,
+      bfloat16, float32 and float64, on the CPU. jax.numpy computes other
+      arrays.
     kth: an integer, the index along the axis.
     axis: an integer.
 

@@ -94,14 +94,14 @@ def rms_norm(
 
     y = x / sqrt(mean(x^2, axis=-1) + eps) * scale
 
-  Sums are kept in float32, for float64 in float64, and the result is rounded
-  once. From Zhang and Sennrich, "Root Mean Square Layer Normalization"
+  Sums are in float32, or in float64 if `x` is float64, and the result is
+  rounded once. From Zhang and Sennrich, "Root Mean Square Layer Normalization"
   (arXiv:1910.07467).
 
   Args:
     x: array of shape [..., d] and dtype float16, bfloat16, float32 or float64.
-    scale: None, or an array of shape [d] and one of these dtypes, not
-      necessarily that of `x`.
+    scale: None, or an array of shape [d] and one of these dtypes; it may
+      differ from the dtype of `x`.
     eps: number, zero or positive, known when the function is traced.
 
   Returns:
@@ -109,7 +109,7 @@ def rms_norm(
 
   Raises:
     TypeError: `x` or `scale` is no array of a supported dtype, or `eps` is no
-      number or a traced one.
+      number or is traced.
     ValueError: `x` is a scalar, `scale` has the wrong shape, or `eps` is
       negative or NaN.
   """

@@ -95,19 +95,19 @@ _softmax = kit.op(
 
 @kit.public(_softmax)
 def softmax(x: jax.Array, *, axis: int = -1) -> jax.Array:
-  """Makes positive numbers of `x` that sum to 1 along an axis.
+  """Turns `x` into positive numbers whose sum along an axis is 1.
 
     y = exp(x - max(x)) / sum(exp(x - max(x)))
 
-  The maximum and the sum are those of the axis. As in jax.nn.softmax, an axis
-  with a NaN or with an infinite maximum is all NaN. Sums are kept in float32,
-  for float64 in float64, and the result is rounded once.
+  Maximum and sum are along the axis. As in jax.nn.softmax, if an axis has a NaN
+  or an infinite maximum, all its results are NaN. Sums are in float32, or in
+  float64 if `x` is float64, and the result is rounded once.
 
   Args:
     x: array with one axis or more and the dtype float16, bfloat16, float32 or
       float64.
-    axis: an integer. The last axis is the fastest: another one is moved there
-      and back.
+    axis: an integer. The last axis is the fastest; another axis is transposed
+      to the end and back.
 
   Returns:
     An array of the shape and dtype of `x`.

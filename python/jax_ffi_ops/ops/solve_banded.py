@@ -98,23 +98,24 @@ def solve_banded(
 ) -> jax.Array:
   """Solves banded systems of linear equations, A x = b.
 
-  It takes the place of `scipy.linalg.solve_banded`: Gaussian elimination with
-  partial pivoting, with the pivots of LAPACK's gbsv. Many systems of few
-  right-hand sides are solved at once, in the lanes of vectors. Gradients solve
-  one more system, with the transpose of A. Systems with one diagonal on each
-  side of the main one go to `tridiagonal_solve`.
+  It replaces `scipy.linalg.solve_banded`. The algorithm is Gaussian elimination
+  with partial pivoting, with the pivots of LAPACK's gbsv. Lanes of vectors
+  solve many systems with few right-hand sides at once. Gradients solve one more
+  system, with the transpose of A. Systems with one diagonal on each side of the
+  main one go to `tridiagonal_solve`.
 
   Args:
     l_and_u: the numbers of diagonals below the main one and above it, l and u.
-    ab: the diagonals, of shape [..., l + u + 1, n]: ab[u + i - j, j] is A[i, j].
-      What is outside of A is not read.
-    b: the right-hand sides, of shape [..., n, k], or [n] for one of all systems.
+    ab: the diagonals, of shape [..., l + u + 1, n]: A[i, j] is
+      ab[u + i - j, j]. Elements outside of A are not read.
+    b: the right-hand sides, of shape [..., n, k]; or one for all systems, of
+      shape [n].
 
   Returns:
     x, an array of the shape of `b`, with the leading axes of `ab`, too, of the
     floating-point or complex dtype that `ab` and `b` promote to. If A is
-    singular in the arithmetic of this dtype, these are NaNs, where SciPy raises
-    LinAlgError. Numbers of 16 bits are computed in float32.
+    singular in the arithmetic of this dtype, x is NaN; SciPy raises
+    LinAlgError. 16-bit numbers are computed in float32.
 
   Raises:
     TypeError: ab or b are no arrays of numbers, or l or u no integers.

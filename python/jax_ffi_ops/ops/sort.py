@@ -58,12 +58,12 @@ def sort(
 ) -> jax.Array:
   """Sorts an array, as jax.numpy.sort does.
 
-  NaNs are last. Zeros are equal. So are, as always on a CPU, subnormal numbers
-  of all dtypes but float16. Equal elements keep their order, also with
-  stable=False. `descending` reverses the result.
+  NaNs are last. Both zeros are equal. Subnormal numbers count as zeros, as
+  always on a CPU, except those of float16. Equal elements keep their order,
+  also with stable=False. `descending` reverses the result.
 
-  Handlers take integers, bool, and floating-point numbers of 16 to 64 bits, on
-  the CPU. All else is left to jax.numpy.
+  Handlers take bool, int8 to int64, uint8 to uint64, float16, bfloat16, float32
+  and float64, on the CPU. jax.numpy sorts other arrays.
 
   Args:
     a: an array.

@@ -55,23 +55,24 @@ _top_k = kit.op(
 def top_k(operand: jax.Array, k: int, *, axis: int = -1) -> list[jax.Array]:
   """Finds the largest elements along an axis: jax.lax.top_k, faster on a CPU.
 
-  The order is that of jax.lax.top_k on a CPU, too: what is equal comes by its
-  index, and numbers that differ in their bits are not equal. So +0 comes before
-  -0, a NaN first, and one whose sign bit is set last.
+  The order is the same as in jax.lax.top_k on a CPU. Equal elements come by
+  index. Numbers with different bits are not equal: +0 comes before -0, a NaN
+  comes first, and a NaN with a sign bit last.
 
   Args:
-    operand: array with one axis or more, of integers, booleans or floating
-      point numbers.
+    operand: array with one axis or more. Handlers take bool, int8 to int64,
+      uint8 to uint64, float16, bfloat16, float32 and float64, on the CPU.
+      jax.lax computes other arrays.
     k: how many.
-    axis: an integer. The last axis is the fastest: another one is moved there
-      and back.
+    axis: an integer. The last axis is the fastest; another axis is transposed
+      to the end and back.
 
   Returns:
     A list of the values and of their indices along the axis, as int32. Both
     have size `k` there.
 
   Raises:
-    TypeError, ValueError: what jax.lax.top_k raises.
+    TypeError, ValueError: as jax.lax.top_k does.
   """
   plain = lambda: jax.lax.top_k(operand, k, axis=axis)
   if isinstance(operand, np.ndarray) and operand.dtype in kit.ORDERED:

@@ -56,25 +56,26 @@ def tridiagonal_solve(
 ) -> jax.Array:
   """Solves tridiagonal systems of linear equations, A x = b.
 
-  It takes the place of `jax.lax.linalg.tridiagonal_solve`, and pivots as that
-  does: Gaussian elimination with partial pivoting, the algorithm of LAPACK's
-  gtsv. So pivots may be zero, and A need not be diagonally dominant. Many
-  systems of few right-hand sides are solved at once, in the lanes of vectors.
+  It replaces `jax.lax.linalg.tridiagonal_solve`. The algorithm is the same,
+  LAPACK's gtsv: Gaussian elimination with partial pivoting. So pivots may be
+  zero, and A need not be diagonally dominant. Lanes of vectors solve many
+  systems with few right-hand sides at once.
   Gradients solve one more system, with the transpose of A.
 
   Args:
     dl: the diagonal below the main one, of shape [..., n], and dtype float32,
       float64, complex64 or complex128: dl[i] is A[i, i-1]. dl[0] is not read.
-    d: the main diagonal, likewise.
+    d: the main diagonal, of the same shape and dtype.
     du: the diagonal above it: du[i] is A[i, i+1]. du[n-1] is not read.
     b: the right-hand sides, of shape [..., n, k].
 
   Returns:
     x, an array of the shape and dtype of `b`. If A is singular in the
-    arithmetic of its dtype, these are NaNs.
+    arithmetic of its dtype, x is NaN.
 
   Raises:
-    TypeError: an operand is no array, or has no such dtype, or not that of dl.
+    TypeError: an operand is no array, has an unsupported dtype, or another
+      dtype than dl.
     ValueError: shapes do not fit.
   """
   return _solve(dl, d, du, b)

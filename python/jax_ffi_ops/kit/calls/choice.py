@@ -24,10 +24,10 @@ def at_any_speed() -> bool:
 
 @contextlib.contextmanager
 def handlers_at_any_speed() -> Iterator[None]:
-  """Has the calls that are traced in it ignore `is_faster`.
+  """Makes calls run handlers, whatever `is_faster` says.
 
-  So tests and examples see what handlers do with arrays for which references are
-  faster. It is for all threads.
+  It is for all calls that are traced inside, in all threads. So tests and
+  examples can run handlers with small arrays.
   """
   _contexts.append(None)
   try:

@@ -32,12 +32,12 @@ class Attribute:
       numbers; a mapping of names to types (`kit.call` only). A C++ handler
       binds `np.float32` as `float`, `[np.int64]` as `ffi::Span<const int64_t>`,
       a mapping as `ffi::Dictionary`.
-    minimum: the least value allowed, for numbers.
-    below: what the value has to be less than, for numbers.
-    example: a value that the declaration is checked with; by default the
-      minimum, else 1 or `below` - 1, whichever is less, True or "".
-    optional: whether a call may leave it out (`kit.call` only). The handler
-      finds it with `ffi::Dictionary::contains`.
+    minimum: for numbers, the least value.
+    below: for numbers, a bound that the value must be less than.
+    example: a value with which the kit checks the declaration. By default it is
+      the minimum, or else the lesser of 1 and `below` - 1; True; or "".
+    optional: whether a call may omit it (`kit.call` only). The handler asks for
+      it by `ffi::Dictionary::contains`.
   """
 
   type: Any

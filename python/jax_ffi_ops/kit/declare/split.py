@@ -18,13 +18,14 @@ CARRIES = ("before", "after", "whole")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Split:
-  """How devices compute an op that each have a piece of its core dimension.
+  """How devices compute an op if each has a piece of its core dimension.
 
   Each device computes a state of its piece, all devices exchange their states,
   and each one computes its piece of the results. A state is a tuple of arrays
   that are small compared with a piece: the number of devices times its size
   should be less. Like the reference, the functions are written for one core.
-  They run with 64-bit types enabled: name the dtypes of what you make.
+  They run with 64-bit types enabled: name the dtype of each array that you
+  make.
 
     kit.Split(
         local=lambda x: (jnp.max(x), jnp.sum(jnp.exp(x - jnp.max(x)))),
@@ -35,16 +36,16 @@ class Split:
 
   Attributes:
     local: the state of a piece, in terms of the pieces of operands.
-    identity: the state of no elements, in terms of the same: numbers.
-    combine: function of the states of two pieces, of which the first comes
-      before the second, that returns the state of both. It is associative. As
-      all others, it also takes the attributes.
-    apply: the results of a piece, all of them. It takes operands, and by these
-      names combined states: `before`, of all pieces before the device's own,
-      `after`, of all behind it, and `whole`, of all there are.
-    backward: likewise for the backward pass: its functions take what is kept of
-      operands and residuals, and cotangents. `apply` returns the cotangents of
-      the operands. By default, the pass is the derivative of this.
+    identity: the state of no elements, as numbers, in terms of the same pieces.
+    combine: function of the states of two neighboring pieces, in order, that
+      returns the state of both. It must be associative. All of these functions
+      also take the attributes.
+    apply: all results of a piece. It takes operands, and combined states by
+      these names: `before` of all pieces in front of the device's own, `after`
+      of all pieces behind it, and `whole` of all pieces.
+    backward: a Split for the backward pass. Its functions take the kept
+      operands and residuals, and cotangents; its `apply` returns the cotangents
+      of the operands. By default, JAX differentiates the forward functions.
     dimension: the name of the core dimension; by default the only one.
   """
 

@@ -42,9 +42,9 @@ def loading_nothing() -> Iterator[None]:
 class Library:
   """A shared object of FFI handlers, made by `xla_ffi_extension` or otherwise.
 
-  The object needs no Python headers and works with any version of Python. A
-  handler is checked when it is registered. XLA would report one that was
-  compiled for a newer FFI API only later, from an unrelated operation.
+  The object needs no Python headers and works with any version of Python. The
+  library checks a handler when it registers it. XLA would report a handler for
+  a newer FFI API later, from an unrelated operation.
   """
 
   def __init__(
@@ -56,18 +56,18 @@ class Library:
     """Loads the shared object at `path`.
 
     Args:
-      path: of the file; if relative, from the current folder.
-      prefix: what the targets of its ops begin with. It keeps them apart from
-        those of other libraries: a process has one list of targets.
+      path: the path of the file; if relative, from the current folder.
+      prefix: the first part of the names of its targets. It keeps them apart
+        from other libraries' targets: a process has one list.
       symbols: the names of handlers in an object that the macros did not make.
         {"my_op_fwd": {"cpu": "MyOp", "cuda": "MyOpCuda"}}, or in place of a
         handler {"instantiate": ..., "prepare": ..., "initialize": ...,
         "execute": ..., "type_id": ..., "type_info": ...}.
 
     Raises:
-      ValueError: `symbols` has a platform, a stage or a symbol that is none, or
-        the variable XLA_FFI_OPS_CPU_LEVEL has no level (see `kit.cpu_level`).
-      ImportError: there is no such file, or it cannot be loaded.
+      ValueError: `symbols` has a wrong platform, stage or symbol, or the
+        variable XLA_FFI_OPS_CPU_LEVEL has no level (see `kit.cpu_level`).
+      ImportError: the file does not exist, or it cannot be loaded.
     """
     self.path = os.fspath(path)
     if self.path:  # Absolute: what is loaded stays, the current folder may not.
@@ -91,13 +91,13 @@ class Library:
       ) from error
 
   def register(self, target: str, *, required: bool = True) -> frozenset[str]:
-    """Registers an FFI target on every platform that the library has it for.
+    """Registers an FFI target on every platform for which the library has it.
 
     A stateful target waits for `ensure_registered`.
 
     Args:
-      target: name given to XLA_FFI_OPS_DEFINE_HANDLER.
-      required: whether it is an error that the library lacks the target.
+      target: the name in XLA_FFI_OPS_DEFINE_HANDLER.
+      required: whether a missing target is an error.
 
     Returns:
       The platforms, out of "cpu" and "cuda".
@@ -125,7 +125,7 @@ class Library:
     return frozenset(stages)
 
   def ensure_registered(self, target: str) -> None:
-    """Registers a stateful target; to be called before it is lowered.
+    """Registers a stateful target, before a program with it is lowered.
 
     The type of its state has to be registered before its handlers. As long as
     jaxlib has no backend, it keeps both, and then registers the handlers first.
