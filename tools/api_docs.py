@@ -39,8 +39,8 @@ _TARGETS = {
 _API = """\
 # The API for BUILD files
 
-What a project can load, depend on and set. [api_python.md](api_python.md) is
-the same for Python.
+These are the macros, targets and flags for your BUILD files.
+[api_python.md](api_python.md) is the API for Python.
 
 `./bazelw run //tools:api_docs` writes this page from docstrings. A test compares
 the two.\

@@ -2,7 +2,8 @@
 """Describes what .bzl files define: macros, repository rules, extensions.
 
 Starlark is nearly a part of Python. So a file is run as Python, with stand-ins
-for what Bazel gives it, and its functions and attributes are looked at.
+for Bazel's own functions. Stardoc was no choice: it needs a Java program, and a
+bzl_library for each file that is loaded.
 """
 
 import ast

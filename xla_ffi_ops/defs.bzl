@@ -17,7 +17,7 @@ cuda_library = _cuda_library
 def xla_ffi_kernel(name, copts = [], deps = [], **kwargs):
     """A CPU kernel: plain C++ on pointers and sizes, optimized for speed.
 
-    It can include the kit's headers that know nothing of XLA (device.h, float16.h, rows.h).
+    It can include those headers of the kit that do not include XLA's (device.h, float16.h, rows.h).
 
     Args:
       name: makes the cc_library of this name.
@@ -48,11 +48,11 @@ def xla_ffi_library(
     too.
 
     Args:
-      name: makes the cc_library of this name. It is linked in whole (alwayslink), since nothing
-          in C++ refers to a handler.
+      name: makes the cc_library of this name. It is linked as a whole (alwayslink), since no C++
+          refers to a handler.
       copts: more compiler options.
-      cuda_deps: cuda_library targets. Without the flag they are left out.
-      deps: more dependencies. The kit's and XLA's headers are there without being named.
+      cuda_deps: cuda_library targets. They are omitted without the flag.
+      deps: more dependencies. The kit's and XLA's headers need not be named.
       local_defines: macros of the preprocessor for these sources alone.
       **kwargs: for cc_library: srcs, hdrs, visibility and so on.
     """
@@ -113,30 +113,30 @@ def xla_ffi_extension(
         **kwargs):
     """A shared object that exports exactly the named handlers, for jax_ffi_ops.kit to load.
 
-    Call it in the package of the Python file that loads the object and give `name` to that
-    py_library as `data`: the object is then beside the Python file, wherever that is run.
+    Call it in the package of the Python file that loads the object, and add `name` to the `data` of
+    that py_library: the object is then always beside the Python file.
 
-    A handler that no dependency defines fails the build, and the error names it. So does whatever
-    else is used and nowhere defined.
+    The build fails if no dependency defines a handler, or another symbol that is used. The error
+    names it.
 
     Args:
       name: makes `lib<name>.so` and a filegroup of this name.
       deps: xla_ffi_library targets, or any cc_library or cuda_library with handlers in it.
-      handlers: FFI target names, as given to XLA_FFI_OPS_DEFINE_HANDLER.
-      stateful_handlers: those that also have an XLA_FFI_OPS_DEFINE_STATE.
-      symbols: handlers that something else defines, such as XLA's own macros: from FFI target
-          names to symbols, `{"my_op_fwd": {"cpu": "MyOp", "cuda": "MyOpCuda"}}`. One platform is
+      handlers: names of FFI targets, as in XLA_FFI_OPS_DEFINE_HANDLER.
+      stateful_handlers: targets that also have an XLA_FFI_OPS_DEFINE_STATE.
+      symbols: handlers without the kit's macro, such as those of XLA's own macros. It maps FFI
+          targets to symbols, `{"my_op_fwd": {"cpu": "MyOp", "cuda": "MyOpCuda"}}`. One platform is
           enough. In place of a symbol there may be a dictionary of the handler's stages
           `instantiate`, `prepare`, `initialize` and `execute`, and of the functions `type_id` and
           `type_info` of its state. The symbols are exported, and so are the names by which
           kit.Library finds them. If all are for CUDA, the target is incompatible without the flag
           //:cuda.
-      cuda: whether all of `handlers` and `stateful_handlers` have to be for CUDA, too: with the
-          flag //:cuda it is then an error if one is not. Their libraries have cuda_deps.
+      cuda: whether all of `handlers` and `stateful_handlers` must also be for CUDA. If so, a
+          missing one is an error with the flag //:cuda. Their libraries have cuda_deps.
       linkopts: more linker options.
       target_compatible_with: more constraints.
       visibility: of `name`.
-      **kwargs: for all that is made: tags, testonly and so on.
+      **kwargs: for all targets: tags, testonly and so on.
     """
     exported = exported_symbols(name, handlers, stateful_handlers, symbols)
     cpu = exported["cpu"]
@@ -167,7 +167,7 @@ def xla_ffi_extension(
     )
 
 def xla_ffi_op_library(name, deps = [], copts = [], cuda_copts = [], **kwargs):
-    """The handlers and kernels of an op, found by the names of its files.
+    """The handlers and kernels of an op, made of the files that have its name.
 
     xla_ffi_op makes it of an op. Call it where the Python of the op is in another package, and name
     it there in the `deps` of an xla_ffi_extension.
@@ -180,7 +180,7 @@ def xla_ffi_op_library(name, deps = [], copts = [], cuda_copts = [], **kwargs):
       deps: C++ libraries that the sources include, such as the formula of another op.
       copts: more compiler options for C++.
       cuda_copts: more compiler options for CUDA.
-      **kwargs: for all that is made: visibility, tags, testonly and so on.
+      **kwargs: for all targets: visibility, tags, testonly and so on.
     """
     op = name.removesuffix("_ffi")
     if op == name:
@@ -226,24 +226,24 @@ def xla_ffi_op(
         imports = [],
         visibility = None,
         **kwargs):
-    """An op, found by the names of its files.
+    """An op, made of the files that have its name.
 
-    `name`.py is the declaration, `name`_ffi.cc has the handlers. Three more files belong to the op
-    where they exist: `name`.h, the formula; `name`.cc, the CPU kernel, which cannot include XLA's
-    headers; `name`.cu, the CUDA kernel. With a CUDA kernel, all handlers have to be for CUDA, too.
+    `name`.py is the declaration, `name`_ffi.cc has the handlers. Three more files are optional:
+    `name`.h, the formula; `name`.cc, the CPU kernel, which cannot include XLA's headers; `name`.cu,
+    the CUDA kernel. With a CUDA kernel, all handlers must also be for CUDA.
 
-    Makes the py_library `name` and what it loads, `lib<name>_ext.so`.
+    Makes the py_library `name` and its shared object, `lib<name>_ext.so`.
 
     Args:
       name: of the op, of its files and of the py_library.
-      handlers: as of xla_ffi_extension.
-      stateful_handlers: as of xla_ffi_extension.
+      handlers: as in xla_ffi_extension.
+      stateful_handlers: as in xla_ffi_extension.
       deps: C++ libraries that the sources include.
       py_srcs: more Python files.
-      py_deps: what they import besides the kit, jax and numpy.
-      imports: as of py_library. With ["."], Python imports `name` wherever the package is.
+      py_deps: their dependencies besides the kit, jax and numpy.
+      imports: as in py_library. With ["."], Python imports `name` wherever the package is.
       visibility: of `name`.
-      **kwargs: for all that is made: tags, testonly and so on.
+      **kwargs: for all targets: tags, testonly and so on.
     """
     private = kwargs | dict(visibility = ["//visibility:private"])
     xla_ffi_op_library(name = name + "_ffi", deps = deps, **private)
@@ -287,24 +287,25 @@ def xla_ffi_python_module(
         deps = [],
         visibility = None,
         **kwargs):
-    """A Python extension that hands out handlers, for code that has one. The kit needs none.
+    """A Python extension with handlers, for code that has one already. The kit needs none.
 
-    It is for the Python that tests run with. Where that has no headers (Debian: python3-dev), it is
-    incompatible. Give `name` to the py_library that imports it as `data`, with `imports = ["."]`.
+    It is for the Python of the tests. If that has no headers (Debian: python3-dev), it is
+    incompatible. Add `name` to the `data` of the py_library that imports it, with
+    `imports = ["."]`.
 
-    It exports what Python calls, `PyInit_<name>`, and hides all else. If handlers are to be loaded
-    by kit.Library, too, name them in `symbols`; they may be in the file of the module itself.
+    It exports `PyInit_<name>`, which Python calls, and hides all other symbols. To load
+    handlers with kit.Library, too, name them in `symbols`; they may be in the file of the module.
 
     Args:
-      name: of the module, as in NB_MODULE or PYBIND11_MODULE. Makes `<name>.so`, which Python
-          imports, and a filegroup of this name.
+      name: the name of the module, as in NB_MODULE or PYBIND11_MODULE. Makes `<name>.so`, which
+          Python imports, and a filegroup of this name.
       srcs: C++ files; one has that macro.
       binding: "nanobind", "pybind11", or "c_api" for a PyInit_ that you have written yourself.
-      symbols: as of xla_ffi_extension.
+      symbols: as in xla_ffi_extension.
       copts: more compiler options.
       deps: libraries with handlers and their headers.
       visibility: of `name`.
-      **kwargs: for all that is made: tags, testonly and so on.
+      **kwargs: for all targets: tags, testonly and so on.
     """
     if binding not in _BINDING_COPTS:
         fail("{}: binding must be one of {}, got {}".format(
@@ -351,32 +352,33 @@ def xla_ffi_jax_op(
         imports = [],
         visibility = None,
         **kwargs):
-    """An op whose handlers the build writes, from the reference of its declaration.
+    """An op whose handlers the build writes from the reference in its declaration.
 
-    `name`.py has the kit.op of this name, which loads `lib<name>_ext.so`. A build action traces its reference for each of the cores
-    and for each choice of dtypes, and writes C++: `name`_ffi.cc. Calls with other cores run the
-    reference. What cannot be compiled fails the build. docs/loops.md says more.
+    `name`.py has the kit.op of this name, which loads `lib<name>_ext.so`. A build action traces its
+    reference for each of the cores and for each choice of dtypes, and writes C++: `name`_ffi.cc.
+    Calls with other cores run the reference. The build fails if it cannot compile a reference.
+    docs/loops.md says more.
 
-    Makes the py_library `name` and what it loads, `lib<name>_ext.so`.
+    Makes the py_library `name` and its shared object, `lib<name>_ext.so`.
 
     Args:
       name: of the op, of its Python file and of the py_library.
-      cores: the sizes of core dimensions, `[{"n": 4, "m": 2}]`. A dimension that a core does not
-          have is open: any size of it is served. Only dimensions that count steps can be open.
+      cores: the sizes of core dimensions, `[{"n": 4, "m": 2}]`. A dimension that a core omits is
+          open: the handler takes any size of it. Only dimensions that count steps can be open.
       src: the Python file, if it is not `name`.py.
-      prefix: that of the kit.Library.
-      shared: operands that all rows of a call usually have in common. They are then read once for
-          all rows. If rows do not share one in a call, its handler computes one row at a time.
-      least_rows: for each core, the rows of a call from which on its forward and its backward
-          handler are faster than the reference, which runs in other calls: `[(1, 1), (8, 1)]`. None is
-          never. By default, handlers run always.
+      prefix: the prefix of the kit.Library.
+      shared: operands that all rows of a call usually share. They are read once for all rows. If a
+          call does not share one, its handler computes one row at a time.
+      least_rows: for each core, the smallest numbers of rows for which the forward and the backward
+          handler run: `[(1, 1), (8, 1)]`. Calls with fewer rows run the reference. None means
+          never. By default, handlers always run.
       backward: whether there is a handler for the backward pass. It computes the forward pass again.
       deps: C++ libraries; usually none.
       py_srcs: more Python files.
-      py_deps: what they import besides the kit, jax and numpy.
-      imports: as of py_library.
+      py_deps: their dependencies besides the kit, jax and numpy.
+      imports: as in py_library.
       visibility: of `name`.
-      **kwargs: for all that is made: tags, testonly and so on.
+      **kwargs: for all targets: tags, testonly and so on.
     """
     if least_rows and len(least_rows) != len(cores):
         fail("{}: least_rows has {} pairs for {} cores.".format(name, len(least_rows), len(cores)))

@@ -38,7 +38,7 @@ def xla_ffi_ops_repositories(
         headers_sha256 = None,
         cuda_path = None,
         skip = []):
-    """Declares the repositories of our own, in WORKSPACE files and module extensions alike.
+    """Declares our own repositories, in WORKSPACE files and module extensions.
 
     Args:
       pypi_lock: lock file of `@xla_ffi_ops_pypi`. One of your own must have what our libraries
@@ -86,14 +86,14 @@ def xla_ffi_ops_repositories(
             pypi_install(name = name, lock = lock, requires = requires)
 
 def xla_ffi_ops_deps(register_python_toolchain = True, **kwargs):
-    """Declares all that a WORKSPACE needs for xla_ffi_ops; nothing is fetched before its use.
+    """Declares the dependencies of xla_ffi_ops in a WORKSPACE. Each is fetched at its first use.
 
-    Makes rules_cc, rules_python, bazel_skylib and the repositories of
-    `xla_ffi_ops_repositories`. One that the WORKSPACE declared before stays as it is.
+    Makes rules_cc, rules_python, bazel_skylib and the repositories of `xla_ffi_ops_repositories`.
+    It leaves repositories that the WORKSPACE has declared before.
 
     Args:
-      register_python_toolchain: whether tests run with the Python that was found. Without it,
-          register a toolchain of the same version: the wheels are chosen for that.
+      register_python_toolchain: whether tests run with this Python. If not, register a toolchain of
+          the same version: the wheels are for that version.
       **kwargs: for `xla_ffi_ops_repositories`.
     """
     declared = native.existing_rules().keys()

@@ -29,36 +29,37 @@ def cuda_library(
         **kwargs):
     """CUDA C++, for the architectures of the flag //:cuda_architectures.
 
-    Its attributes are called as those of cc_library and of rules_cuda's cuda_library.
+    Its attributes have the names of those of cc_library and of rules_cuda's cuda_library.
 
     Without the flag //:cuda it is an incompatible target: wildcards skip it, and nothing of CUDA is
-    fetched. It is always linked statically, and so is the runtime library. A kernel can include
-    CUDA's headers and those of the kit that know nothing of XLA (device.h, float16.h, rows.h).
-    Device code of one file cannot call that of another (-rdc). Of CUDA's headers there are those of
-    the runtime, of the compiler and of CCCL (cub, cuda/std, thrust).
+    fetched. It is always linked statically, and so is the runtime library. A kernel can include the
+    headers of CUDA's runtime, compiler and CCCL (cub, cuda/std, thrust), and those headers of the
+    kit that do not include XLA's (device.h, float16.h, rows.h). Device code in one file cannot call
+    device code in another (-rdc).
 
-    A header that no dependency has is not found. Without a sandbox (--spawn_strategy=local) it is
-    found, but then a change to it compiles nothing again. --per_file_copt is for .cc files alone.
+    The compiler finds only headers of dependencies. Without a sandbox (--spawn_strategy=local) it
+    finds others, but does not compile again when they change. --per_file_copt is for .cc files
+    alone.
 
     Args:
       name: makes the cc_library of this name.
       srcs: .cu files, and headers that only they include.
-      hdrs: headers for those who depend on it.
+      hdrs: headers for its dependents.
       deps: C++ or CUDA libraries; their headers and defines reach the .cu files.
-      implementation_deps: the same, but their headers do not reach those who depend on this.
+      implementation_deps: the same, but their headers do not reach dependents.
       copts: options of nvcc (-use_fast_math, -maxrregcount=64, -Xptxas=-v). Options that it does
-          not know go to the host compiler (-Wextra, -fno-exceptions). C++17 is the default.
-          -Werror makes all warnings errors, nvcc's own too. -diag-suppress=177 turns off the
-          warning of that number for device code, -w turns off all. In all cuda_libraries,
-          --action_env=NVCC_APPEND_FLAGS=-lineinfo sets an option. Line numbers (-lineinfo, -G)
-          bring the times of the sources into the object, so that it differs from build to build.
+          not know go to the host compiler (-Wextra, -fno-exceptions). C++17 is the default. -Werror
+          makes all warnings errors, nvcc's own too. -diag-suppress=177 turns off that warning for
+          device code, -w turns off all warnings. --action_env=NVCC_APPEND_FLAGS=-lineinfo sets an
+          option for all cuda_libraries. Line numbers (-lineinfo, -G) record the times of the
+          sources, so that the object differs from build to build.
       host_copts: options of the host compiler.
       ptxasopts: options of ptxas.
-      local_defines: macros of these srcs alone.
-      tags: for all that is made.
+      local_defines: macros for these srcs alone.
+      tags: for all targets.
       target_compatible_with: more constraints.
       visibility: of `name`.
-      **kwargs: as of cc_library: defines, includes, linkopts, alwayslink, testonly and so on.
+      **kwargs: as in cc_library: defines, includes, linkopts, alwayslink, testonly and so on.
     """
     common = dict(
         tags = tags,
