@@ -23,9 +23,9 @@ def explain(function: Any, *arguments: Any, **keywords: Any) -> str:
 
   Args:
     function: an op, one of our functions, or one of yours that calls some.
-    *arguments: of the call. In place of an array, a jax.ShapeDtypeStruct will
-      do. What is no array, such as an axis, stays as it is.
-    **keywords: of the call.
+    *arguments: as in the call. A jax.ShapeDtypeStruct may stand for an array.
+      Other arguments, such as an axis, are constants.
+    **keywords: as in the call.
   """
   leaves, tree = jax.tree.flatten((arguments, keywords))
   arrays = {i: x for i, x in enumerate(leaves) if _is_array(x)}
