@@ -46,9 +46,12 @@ void sort(T* begin, T* end, Less) {
 
 }  // namespace XLA_FFI_OPS_STD
 
+// Of integers. That of glibc has a new version since 2.29, too new for a wheel.
+#define log2(n) (63 - __builtin_clzll(n))
 #define std XLA_FFI_OPS_STD
 #include "x86simdsort-static-incl.h"
 #undef std
+#undef log2
 
 namespace xla_ffi_ops::internal {
 namespace {
