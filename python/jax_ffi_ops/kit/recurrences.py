@@ -14,9 +14,6 @@ import numpy as np
 
 from jax_ffi_ops.kit.declare.split import Split
 
-_BLOCK = 512  # Factors of 0.5 to 1.5, whose product does not overflow.
-
-
 def _two_to_the(e):
   bits = (e + 1023) << 52
   return jax.lax.bitcast_convert_type(bits, np.float64)
@@ -31,22 +28,37 @@ def _scaled(x, e):
 
 def _parted(x):
   """Returns m and e with m 2^e = x, and m of 0.5 to 1.5, 0, inf or NaN."""
-  size = abs(x)
-  if jnp.iscomplexobj(x):
-    size = jnp.maximum(abs(x.real), abs(x.imag))
-  e = jnp.frexp(size)[1].astype(np.int64)
+  if not jnp.iscomplexobj(x):
+    m, e = jnp.frexp(x)
+    return m, e.astype(np.int64)
+  e = jnp.frexp(jnp.maximum(abs(x.real), abs(x.imag)))[1].astype(np.int64)
   return _scaled(x, -e), e
 
 
-def _product(x):
+def _folded(x, count):
+  """Returns products of `count` numbers each.
+
+  They are reductions: XLA would move what is elementwise to the memory layout
+  that it chooses for the exchange of states, which transposes a piece.
+  """
+  count = min(count, x.size)
+  size = -(-x.size // count)
+  if size * count > x.size:
+    x = jnp.pad(x, (0, size * count - x.size), constant_values=1)
+  return jnp.prod(x.reshape(size, count), 1)
+
+
+def _product(x, widest):
   """Returns the product of numbers as m and e."""
-  x, e = _parted(x)
-  if x.size == 1:
-    return x[0], e[0]
-  rows = -(-x.size // _BLOCK)
-  padded = jnp.pad(x, (0, rows * _BLOCK - x.size), constant_values=1)
-  m, more = _product(jnp.prod(padded.reshape(_BLOCK, rows), 0))
-  return m, jnp.sum(e) + more
+  # Those of 32 bits and fewer do not overflow.
+  x = _folded(x.astype(widest), 1 if x.dtype == widest else 4)
+  exponent = 0
+  while True:
+    x, e = _parted(x)
+    exponent += jnp.sum(e)
+    if x.size == 1:
+      return x[0], exponent
+    x = _folded(x, 32)
 
 
 def _after(state, h):
@@ -82,7 +94,7 @@ def recurrence_split(
     h = recurrence(a, b, reverse=reverse, shifted=shifted)
     widest = jnp.promote_types(h.dtype, np.float64)
     last = passed_on(a, h, reverse, shifted).astype(widest)
-    return *_product(a.astype(widest)), last
+    return *_product(a, widest), last
 
   def apply(a, b, h0, before, after, *, reverse, shifted):
     carry = after if reverse else before
