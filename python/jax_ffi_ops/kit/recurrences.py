@@ -14,6 +14,7 @@ import numpy as np
 
 from jax_ffi_ops.kit.declare.split import Split
 
+
 def _two_to_the(e):
   bits = (e + 1023) << 52
   return jax.lax.bitcast_convert_type(bits, np.float64)
@@ -75,7 +76,7 @@ def _then(first, second, reverse):
   return m, e + first[1] + second[1], _after(second, first[2])
 
 
-def recurrence_split(
+def split(
     recurrence: Callable[..., Any],
     passed_on: Callable[..., Any],
     gradients: Callable[..., Any],

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import recurrences
 
 
 def _padded(x, fill, low, high):
@@ -80,7 +81,7 @@ def _backward(a, h0, h, dh, *, reverse, shifted):
   return da, db, _passed_on(a, db, not reverse, not shifted)
 
 
-_split = kit.recurrence_split(
+_split = recurrences.split(
     lambda *x, **y: _recurrence(*x, **y), _passed_on, _gradients
 )
 
