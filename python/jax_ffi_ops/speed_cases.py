@@ -82,6 +82,47 @@ def _spline_filter(x):
   return _spline_filter1d(_spline_filter1d(x).T).T
 
 
+def banded_without_pivots(l_and_u, ab, b):
+  """Solves systems [systems, ...] in lockstep, by loops over the equations."""
+  l, u = l_and_u
+  # The first is A[i, i - l] by equation and system.
+  rows = [
+      jnp.roll(ab[:, u + by], by, -1).T[..., None]
+      for by in range(l, -u - 1, -1)
+  ]
+
+  def eliminate(above, row):
+    a, r = list(row[:-1]), row[-1]
+    for i, (pivots, from_above) in enumerate(above):  # the farthest first
+      factor = a[i] / pivots[0]
+      for c in range(1, u + 1):
+        a[i + c] = a[i + c] - factor * pivots[c]
+      r = r - factor * from_above
+    reduced = tuple(a[l:]), r
+    return (*above[1:], reduced), reduced
+
+  def substitute(behind, row):
+    a, r = row
+    for c in range(u):
+      r = r - a[c + 1] * behind[c]
+    x = r / a[0]
+    return (x, *behind)[:u], x
+
+  b = jnp.moveaxis(b, 1, 0)
+  one, zero = jnp.ones_like(rows[0][0]), jnp.zeros_like(rows[0][0])
+  first = ((one, *[zero] * u), jnp.zeros_like(b[0]))
+  _, reduced = jax.lax.scan(eliminate, (first,) * l, (*rows, b))
+  behind = (jnp.zeros_like(b[0]),) * u
+  x = jax.lax.scan(substitute, behind, reduced, reverse=True)[1]
+  return jnp.moveaxis(x, 0, 1)
+
+
+def _banded(key, shape):
+  """Five diagonals, of which the middle one dominates, or right-hand sides."""
+  x = jax.random.uniform(key, shape)
+  return x.at[:, 2].add(4) if shape[1] == 5 else x
+
+
 def _coordinates(key, shape):
   """An image, or places in it."""
   return jax.random.uniform(key, shape, maxval=float(min(63, shape[-1] - 1)))
@@ -103,12 +144,14 @@ class Case(NamedTuple):
     shapes: of the operands.
     options: keywords for both.
     draw: makes an operand, from a key and a shape.
+    first: what both take before the operands.
   """
 
   plain: Callable[..., Any]
   shapes: Sequence[Sequence[int]]
   options: Mapping[str, Any] = {}
   draw: Callable[..., jax.Array] = normal
+  first: Sequence[Any] = ()
 
 
 def _few(key, shape):
@@ -164,6 +207,12 @@ CASES = {
     "quantile": Case(jnp.quantile, [_ROWS], {"q": 0.25, "axis": -1}),
     "rms_norm": Case(_rms_norm, [(4096, 1024)]),
     "softmax": Case(jax.nn.softmax, [(4096, 1024)]),
+    "solve_banded": Case(
+        banded_without_pivots,
+        [(4096, 5, 256), (4096, 256, 1)],
+        draw=_banded,
+        first=((2, 2),),
+    ),
     "sort": Case(jnp.sort, [_MANY]),
     "sort_key_val": Case(jax.lax.sort_key_val, [_MANY] * 2),
     "sosfilt": Case(_sosfilt, [(4, 6), (64, 16384)], draw=_filtered),

@@ -61,8 +61,11 @@ def timed(
       ]
       keys = jax.random.split(jax.random.key(0), len(shapes))
       operands = [case.draw(*pair) for pair in zip(keys, shapes)]
-      both = [getattr(jax_ffi_ops, name), case.plain]
-      ours, plain = _milliseconds(both, operands, case.options, seconds)
+      functions = [
+          lambda *x, f=f, case=case: f(*case.first, *x, **case.options)
+          for f in (getattr(jax_ffi_ops, name), case.plain)
+      ]
+      ours, plain = _milliseconds(functions, operands, seconds)
     except Exception as error:  # pylint: disable=broad-except
       yield f"{name}: {type(error).__name__}: {error}".splitlines()[0], False
       continue
@@ -73,9 +76,9 @@ def timed(
     ), True
 
 
-def _milliseconds(functions, operands, options, seconds):
+def _milliseconds(functions, operands, seconds):
   """Returns the median time of each function; their calls take turns."""
-  programs = [jax.jit(lambda *x, f=f: f(*x, **options)) for f in functions]
+  programs = [jax.jit(function) for function in functions]
   for program in programs:
     jax.block_until_ready(program(*operands))
   times = []

@@ -117,6 +117,21 @@ class ScanTest(absltest.TestCase):
     distance = abs(y.astype(wide.dtype) - want)
     np.testing.assert_array_equal(distance <= errors, True, message)
 
+  def test_one_row_on_two_devices(self):
+    """The errors are those of a piece, of what comes before, and of the sum."""
+    x = abs(self.array(np.float32, (3, 64)))
+    axes = jax.sharding.AxisType.Explicit
+    mesh = jax.make_mesh((2,), ("steps",), axis_types=(axes,))
+    spec = jax.sharding.PartitionSpec(None, "steps")
+    placed = jax.device_put(x, jax.sharding.NamedSharding(mesh, spec))
+    both = jax.jit(lambda x: [self.op(x, 1, reverse) for reverse in (0, 1)])
+    for reverse, y in enumerate(both(placed)):
+      wide = x.astype(np.longdouble)
+      want = accumulate(self.ufunc, wide, 1, reverse=reverse)
+      errors = self.errors(wide, want, np.dtype(np.float32), 1, reverse)
+      distance = abs(np.asarray(y).astype(wide.dtype) - want)
+      np.testing.assert_array_equal(distance <= 3 * errors, True)
+
   def test_one_row_as_many(self):
     """Whether threads share a row or not, it has the same bits."""
     for dtype in {np.float32, np.int32, jnp.bfloat16}.intersection(

@@ -2,6 +2,8 @@
 """Values of splines between the elements of an array, as scipy.ndimage has them."""
 
 from collections.abc import Sequence
+import functools
+import operator
 
 import jax
 import jax.numpy as jnp
@@ -33,7 +35,7 @@ def _inside(c, n, mode):
   if mode == "grid-wrap":
     return _modulo(c, n)
   if n == 1:
-    return jnp.zeros_like(c)
+    return 0 * c  # What is no number is nowhere.
   if mode == "wrap":
     period = n - 1
     below, above = period - _modulo(-c, period), _modulo(c, period)
@@ -67,30 +69,31 @@ def _weights(u, order):
 
   By de Boor's recursion for knots whose distance is 1.
   """
-  weights = [1 + 0 * u]
-  for d in range(1, order + 1):
-    padded = [0, *weights, 0]
-    weights = [
-        ((d - j + u) * padded[j] + (1 - u + j) * padded[j + 1]) / d
-        for j in range(d + 1)
-    ]
+  if order == 0:
+    return [1 + 0 * u]
+  weights = [1 - u, u]
+  for d in range(2, order + 1):
+    rising = [(d - 1 - j + u) * w / d for j, w in enumerate(weights)]
+    falling = [(1 - u + j) * w / d for j, w in enumerate(weights)]
+    inner = map(operator.add, rising[:-1], falling[1:])
+    weights = [falling[0], *inner, rising[-1]]
   return weights
 
 
 def _taps(c, n, order, mode):
-  """Returns what a value at c is made of, along one axis: [taps, points...].
+  """Returns what a value at c is made of, along one axis.
 
   Returns:
-    The places of coefficients, which of these are outside, and their weights.
+    By taps, the places of coefficients, which are outside, and their weights.
   """
   at = _inside(c, n, mode) + (0 if order % 2 else 0.5)
   first = jnp.floor(at)
-  u = at - first + 0 * c  # What is no number is nowhere.
+  u = at - first
   start = first.astype(int) - order // 2
   places = [start + i for i in range(order + 1)]
   outside = [(k < 0) | (k >= n) for k in places]
   places = [_index(k, n, mode) for k in places]
-  return [jnp.stack(x) for x in (places, outside, _weights(u, order))]
+  return places, outside, _weights(u, order)
 
 
 def _interpolated(coefficients, coordinates, order, mode, cval):
@@ -103,15 +106,17 @@ def _interpolated(coefficients, coordinates, order, mode, cval):
     for n, i, (places, outside, weights) in zip(shape, choice, axes):
       index = index * n + places[i]
       weight, is_out = weight * weights[i], is_out | outside[i]
-    value = flat.at[index].get(mode="clip")
+    # Of coordinates that are no numbers, XLA moves an index inside.
+    value = flat.at[index].get(mode="promise_in_bounds")
     if mode == "grid-constant":
       value = jnp.where(is_out, cval, value)
     return value * weight
 
   choices = np.indices((order + 1,) * len(shape)).reshape(len(shape), -1).T
   if len(choices) <= _UNROLLED:
-    y = sum(map(product, choices.tolist()))
+    y = functools.reduce(operator.add, map(product, choices.tolist()))
   else:
+    axes = [[jnp.stack(x) for x in taps] for taps in axes]
     y = jnp.sum(jax.vmap(product)(choices), axis=0)
   if mode != "constant":
     return y

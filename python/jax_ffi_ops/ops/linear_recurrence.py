@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import recurrences
 
 
 def _padded(x, fill, low, high):
@@ -39,27 +40,50 @@ def _reference(a, b, h0, *, reverse, shifted):
   )[1]
 
 
-def _backward(a, h0, h, dh, *, reverse, shifted):
+def _from_step_before(x, start, reverse):
+  """Returns, for each step, x at the step before it; `start` before the first."""
+  moved = step_before(x, 0, reverse)
+  if start is None or not len(x):
+    return moved
+  # start[None], but the op leaves the axes of vmap where they are.
+  one, zero = jnp.ones(1, x.dtype), jnp.zeros(1, x.dtype)
+  start = _recurrence(one, zero, start, reverse=False, shifted=False)
+  others = len(x) - 1
+  return moved + _padded(start, 0, *((others, 0) if reverse else (0, others)))
+
+
+def _passed_on(a, h, reverse, shifted):
+  """Returns what the last step gives to one behind it."""
+  last = slice(0, 1) if reverse else slice(-1, None)
+  return (a[last] * h[last] if shifted else h[last])[0]
+
+
+def _gradients(a, h, dh, start, end, reverse, shifted):
+  """Returns the cotangents of a and b.
+
+  Args:
+    a, h, dh: as for `backward`.
+    start: what h is before the first step, or None for zeros.
+    end: what steps behind the last one give to the cotangent of b, likewise.
+    reverse, shifted: of h.
+  """
   # The sum of dh[s] dh[s]/db[t] over s: the recurrence from the other end.
-  db = _recurrence(a, dh, reverse=not reverse, shifted=not shifted)
+  db = _recurrence(a, dh, end, reverse=not reverse, shifted=not shifted)
   if shifted:
-    da = step_before(db, 0, not reverse) * h
-  else:
-    da = db * step_before(h, 0, reverse)
+    return _from_step_before(db, end, not reverse) * h, db
+  return db * _from_step_before(h, start, reverse), db
+
+
+def _backward(a, h0, h, dh, *, reverse, shifted):
+  da, db = _gradients(a, h, dh, h0, None, reverse, shifted)
   if h0 is None or not len(h):
     return da, db, None if h0 is None else jnp.zeros_like(h0)
-  first = slice(-1, None) if reverse else slice(0, 1)
-  if shifted:
-    return da, db, db[first][0]
-  # h0[None], but the op leaves the axes of vmap where they are.
-  one, zero = jnp.ones(1, h.dtype), jnp.zeros(1, h.dtype)
-  start = _recurrence(one, zero, h0, reverse=False, shifted=False)
-  others = len(h) - 1
-  da0 = _padded(
-      db[first] * start, 0, *((others, 0) if reverse else (0, others))
-  )
-  return da + da0, db, (a[first] * db[first])[0]
+  return da, db, _passed_on(a, db, not reverse, not shifted)
 
+
+_split = recurrences.split(
+    lambda *x, **y: _recurrence(*x, **y), _passed_on, _gradients
+)
 
 _recurrence = kit.op(
     "linear_recurrence",
@@ -76,6 +100,7 @@ _recurrence = kit.op(
     outputs=("h",),
     residuals=("h",),
     backward=_backward,
+    split=_split,
     # Below, a call of a handler, 1 to 2 us, is most of the time.
     # To see it: //benchmarks:benchmark --at-any-speed
     #   --lines=linear_recurrence/2x32x8/*/*/program

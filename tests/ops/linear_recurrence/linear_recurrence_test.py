@@ -212,6 +212,33 @@ class RecurrenceTest(absltest.TestCase):
     function = lambda a, b, h0: linear_recurrence(a, b, h0, axis=1)
     jax.test_util.check_grads(function, (a, b, h0), 2, ["rev"])
 
+  def test_steps_that_are_split_over_devices(self):
+    """More of it: kit_split_recurrence_test."""
+    a, b, dh = (self._array(np.float32, (3, 64), seed) for seed in (1, 2, 3))
+    h0 = self._array(np.float32, (3,), 4)
+
+    def run(a, b, h0, dh):
+      scan = lambda *x: linear_recurrence(*x, axis=1, reverse=True)
+      h, pull_back = jax.vjp(scan, a, b, h0)
+      return h, *pull_back(dh)
+
+    axes = jax.sharding.AxisType.Explicit
+    mesh = jax.make_mesh((2,), ("steps",), axis_types=(axes,))
+    spec = jax.sharding.PartitionSpec
+    placed = [
+        jax.device_put(x, jax.sharding.NamedSharding(mesh, own))
+        for own, x in zip(
+            (spec(None, "steps"),) * 2 + (spec(), spec(None, "steps")),
+            (a, b, h0, dh),
+        )
+    ]
+    program = jax.jit(run).lower(*placed).compile()
+    self.assertNotIn("[3,64]", program.as_text())
+    for got, want in zip(program(*placed), run(a, b, h0, dh), strict=True):
+      # Sums of as many terms, whose factors are below 1.
+      allowed = 64 * np.finfo(np.float32).eps * np.max(np.abs(want))
+      np.testing.assert_allclose(got, want, rtol=0, atol=allowed)
+
   def test_refuses_other_shapes(self):
     ones = jnp.ones
     for a, b, h0, axis in (

@@ -57,13 +57,10 @@ class TangentCall(Call):
   @property
   def splits_core(self) -> bool:
     op = self.op
-    if op.split is None or op.keeps_operands:
-      return op.split is not None
-    # It is the transpose of the backward pass, whose results must be pieces.
-    return op.split.backward is not None and all(
-        op.split.dimension in op.axes[name][0]
-        for name in (*op.outputs, *self.moving)
-    )
+    if op.split is None:
+      return False
+    # Else it is the transpose of the backward pass.
+    return op.keeps_operands or op.split.backward is not None
 
   def like(self, result: str) -> str:
     return result.removesuffix("_dot")

@@ -49,8 +49,7 @@ def jvp(
   if over and op.keeps_operands:
     return pieces.jvp(call, arrays, over)
   if over:
-    with jax.enable_x64(True):
-      return _jvp_by_transpose(call, arrays, op.split.backward.on_pieces(over))
+    return pieces.jvp_by_transpose(call, arrays, over, _jvp_by_transpose)
   if op.jvp is not None and not by_reference:
     return _jvp_by_rule(call, arrays)
   if op.backward is None or (op.keeps_operands and op.reference):

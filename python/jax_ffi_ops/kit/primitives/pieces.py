@@ -5,7 +5,7 @@
 called where jax allows that; what they return is of the types that are declared.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -41,6 +41,28 @@ def jvp(
     return list(jax.jvp(function, primals, list(arrays[len(call.kept) :]))[1])
 
 
+def jvp_by_transpose(
+    call: TangentCall, arrays: Sequence[jax.Array], over: _Over,
+    transpose: Callable[..., Any],
+) -> list[jax.Array]:  # fmt: skip
+  """Computes the same by the transpose of the backward pass of pieces.
+
+  Args:
+    call: the call.
+    arrays: what it is given.
+    over: the mesh axes that the core is split over.
+    transpose: computes it, given a rule for the backward pass.
+  """
+  op = call.op
+  count = len(call.kept)
+  tangents = _pieces(op, call.moving, arrays[count:], over)
+  rule = op.split.backward.on_pieces(over)
+  with jax.enable_x64(True):
+    found = transpose(call, [*arrays[:count], *tangents], rule)
+  outputs = map(call.like, call.results(arrays))
+  return _sums(op, outputs, found, over)
+
+
 def backward(
     call: BackwardCall, arrays: Sequence[jax.Array], over: _Over
 ) -> list[jax.Array]:
@@ -59,27 +81,36 @@ def backward(
   ]
   operands = named | dict(zip(types, primals))
   function = _visible(call.forward, operands, types, over)
-  cotangents = [
-      x if _has(op, name, op.split.dimension) else _of_first(x, over)
-      for name, x in zip(call.outputs, arrays[len(call.kept) :])
-  ]
+  cotangents = _pieces(op, call.outputs, arrays[len(call.kept) :], over)
   with jax.enable_x64(True):
     results, pull_back = jax.vjp(function, *primals)
     cotangents = map(jnp.broadcast_to, cotangents, (x.shape for x in results))
     found = pull_back(list(cotangents))
+  return _sums(op, types, found, over)
+
+
+def _has_pieces(op, name):
+  return op.split.dimension in op.axes[name][0]
+
+
+def _pieces(op, names, arrays, over):
+  """Returns arrays of which all devices together have the sum.
+
+  What all have, the first one has, and the others have zeros.
+  """
+  is_first = jax.lax.axis_index(over) == 0
   return [
-      x if _has(op, name, op.split.dimension) else jax.lax.psum(x, over)
-      for name, x in zip(types, found, strict=True)
+      x if _has_pieces(op, name) else jnp.where(is_first, x, jnp.zeros_like(x))
+      for name, x in zip(names, arrays, strict=True)
   ]
 
 
-def _has(op, name, dimension):
-  return dimension in op.axes[name][0]
-
-
-def _of_first(x, over):
-  """Returns an array that all devices have, or zeros on all but the first."""
-  return jnp.where(jax.lax.axis_index(over) == 0, x, jnp.zeros_like(x))
+def _sums(op, names, arrays, over):
+  """Returns arrays of which all devices have the whole sum, or their pieces."""
+  return [
+      x if _has_pieces(op, name) else jax.lax.psum(x, over)
+      for name, x in zip(names, arrays, strict=True)
+  ]
 
 
 def _visible(call, operands, moving, over):

@@ -193,9 +193,11 @@ def _has_wide_weights(case):
 def wide(case: Case) -> Case:
   """Returns the case with cores of whole vectors, as large as is cheap."""
   every = tuple(dims(case))
-  for size in (_WIDE, 8, 4):
+  for size in (_WIDE, 16, 8, 4):
     other = resized(case, every, size)
-    if all(math.prod(x.core) <= _WIDE**2 for x in other.operands):
+    # A filter of many sections takes as many steps as all dimensions multiply to.
+    steps = size ** len(every)
+    if max(steps, *(math.prod(x.core) for x in other.operands)) <= _WIDE**2:
       return other if _is_compiled(other) else case
   return case
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How devices compute linear recurrences that each have a piece of the steps.
+
+A piece makes A h + B of what h is before it. A is the product of its factors,
+kept as m 2^e: it may overflow where A h does not.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops.kit.declare.split import Split
+
+
+def _two_to_the(e):
+  bits = (e + 1023) << 52
+  return jax.lax.bitcast_convert_type(bits, np.float64)
+
+
+def _scaled(x, e):
+  """Returns x 2^e, by halves: 2^e may overflow where the result does not."""
+  e = jnp.clip(e, -2044, 2046)
+  half = e // 2
+  return x * _two_to_the(half) * _two_to_the(e - half)
+
+
+def _parted(x):
+  """Returns m and e with m 2^e = x, and m of 0.5 to 1.5, 0, inf or NaN."""
+  if not jnp.iscomplexobj(x):
+    m, e = jnp.frexp(x)
+    return m, e.astype(np.int64)
+  e = jnp.frexp(jnp.maximum(abs(x.real), abs(x.imag)))[1].astype(np.int64)
+  return _scaled(x, -e), e
+
+
+def _folded(x, count):
+  """Returns products of `count` numbers each.
+
+  They are reductions: XLA would move what is elementwise to the memory layout
+  that it chooses for the exchange of states, which transposes a piece.
+  """
+  count = min(count, x.size)
+  size = -(-x.size // count)
+  if size * count > x.size:
+    x = jnp.pad(x, (0, size * count - x.size), constant_values=1)
+  return jnp.prod(x.reshape(size, count), 1)
+
+
+def _product(x, widest):
+  """Returns the product of numbers as m and e."""
+  # Those of 32 bits and fewer do not overflow.
+  x = _folded(x.astype(widest), 1 if x.dtype == widest else 4)
+  exponent = 0
+  while True:
+    x, e = _parted(x)
+    exponent += jnp.sum(e)
+    if x.size == 1:
+      return x[0], exponent
+    x = _folded(x, 32)
+
+
+def _after(state, h):
+  """Returns what h is after a piece, given what it is before."""
+  m, e, b = state
+  return _scaled(m * h, e) + b
+
+
+def _then(first, second, reverse):
+  """Returns the state of two pieces, of which `reverse` swaps the order."""
+  if reverse:
+    first, second = second, first
+  m, e = _parted(first[0] * second[0])
+  return m, e + first[1] + second[1], _after(second, first[2])
+
+
+def split(
+    recurrence: Callable[..., Any],
+    passed_on: Callable[..., Any],
+    gradients: Callable[..., Any],
+) -> Split:
+  """Returns the rule.
+
+  Args:
+    recurrence: the op.
+    passed_on: of a, h, reverse and shifted, what the last step gives to one
+      behind it.
+    gradients: the cotangents of a and b; see linear_recurrence.py.
+  """
+
+  def state(a, b, reverse, shifted):
+    a, b = _wide(a), _wide(b)
+    h = recurrence(a, b, reverse=reverse, shifted=shifted)
+    widest = jnp.promote_types(h.dtype, np.float64)
+    last = passed_on(a, h, reverse, shifted).astype(widest)
+    return *_product(a, widest), last
+
+  def apply(a, b, h0, before, after, *, reverse, shifted):
+    carry = after if reverse else before
+    start = carry[2] if h0 is None else _after(carry, h0.astype(carry[2].dtype))
+    a, wide = _wide(a), _wide(b)
+    start = start.astype(wide.dtype)
+    h = recurrence(a, wide, start, reverse=reverse, shifted=shifted)
+    return h.astype(b.dtype)
+
+  # Backward, a state has two numbers more: h at its end, and a count of pieces.
+  def state_backward(a, h, dh, *, reverse, shifted):
+    last = h[0 if reverse else -1]
+    return *state(a, dh, not reverse, not shifted), last, np.int32(1)
+
+  def combine_backward(x, y, *, reverse, shifted):
+    del shifted
+    sooner, later = (y, x) if reverse else (x, y)
+    last = jnp.where(later[4] > 0, later[3], sooner[3])
+    return *_then(x[:3], y[:3], not reverse), last, x[4] + y[4]
+
+  def apply_backward(a, h0, h, dh, before, after, whole, *, reverse, shifted):
+    sooner, later = (after, before) if reverse else (before, after)
+    given = jnp.zeros_like(sooner[3]) if h0 is None else h0
+    start = jnp.where(sooner[4] > 0, sooner[3], given)
+    a, h, dh, start = map(_wide, (a, h, dh, start))
+    end = later[2].astype(dh.dtype)
+    da, db = gradients(a, h, dh, start, end, reverse, shifted)
+    return da, db, None if h0 is None else whole[2].astype(dh.dtype)
+
+  return Split(
+      local=lambda a, b, *, reverse, shifted: state(a, b, reverse, shifted),
+      identity=lambda *, reverse, shifted: (1, 0, 0),
+      combine=lambda x, y, *, reverse, shifted: _then(x, y, reverse),
+      apply=apply,
+      backward=Split(
+          local=state_backward,
+          identity=lambda *, reverse, shifted: (1, 0, 0, 0, 0),
+          combine=combine_backward,
+          apply=apply_backward,
+      ),
+  )
+
+
+def _wide(x):
+  return x.astype(jnp.promote_types(x.dtype, np.float32))
