@@ -5,6 +5,7 @@
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/row_elements.h"
 
 #ifdef XLA_FFI_OPS_CPU_LEVELS
 #include <immintrin.h>
@@ -16,6 +17,18 @@ namespace {
 template <typename From, typename To>
 XLA_FFI_OPS_HD void Convert(const From* from, To* to, int64_t n) {
   for (int64_t j = 0; j < n; ++j) to[j] = from[j];
+}
+
+template <typename Row>
+void Split(Row from, float* to, int64_t n) {
+  AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
+    float* const second = to + (n + 1) / 2;
+    for (int64_t k = 0; k < n / 2; ++k) {
+      to[k] = from.template At<0>(k);
+      second[k] = from.template At<1>(k);
+    }
+    if (n % 2 != 0) to[n / 2] = from.One(n - 1);
+  });
 }
 
 #ifdef XLA_FFI_OPS_CPU_LEVELS
@@ -141,6 +154,14 @@ void NarrowRow(const float* from, Float16* to, int64_t n) {
 
 void WidenRow(const BFloat16* from, float* to, int64_t n) {
   AtCpuLevel([=]() XLA_FFI_OPS_INLINED { Convert(from, to, n); });
+}
+
+void SplitRow(const BFloat16* from, float* to, int64_t n) {
+  Split(Pairs{from}, to, n);
+}
+
+void SplitRow(const float* from, float* to, int64_t n) {
+  Split(Elements<float, 2>{from}, to, n);
 }
 
 void NarrowRow(const float* from, BFloat16* to, int64_t n) {

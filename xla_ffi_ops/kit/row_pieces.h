@@ -61,19 +61,20 @@ class InputRows {
   template <typename T>
   explicit InputRows(const Rows<const T>& rows, bool beside_pairs = false) {
     rows_ = {reinterpret_cast<const char*>(rows.data), rows.cols, rows.map};
-    using Convert = void(const void* from, Acc* to, int64_t n);
-    Convert* const split = [](const void* from, Acc* to, int64_t n) {
-      SplitRow(static_cast<const T*>(from), to, n);
-    };
-    if constexpr (std::is_same_v<T, Acc>) {
-      if (!beside_pairs) return;
-      widen_ = split;
-    } else {
-      Convert* const widen = [](const void* from, Acc* to, int64_t n) {
+    if constexpr (!std::is_same_v<T, Acc>) {
+      widen_ = [](const void* from, Acc* to, int64_t n) {
         WidenRow(static_cast<const T*>(from), to, n);
       };
-      widen_ = beside_pairs ? split : widen;
     }
+    // No rows of Float16 are taken in pairs, and none of double.
+    if constexpr (std::is_same_v<Acc, float> && !std::is_same_v<T, Float16>) {
+      if (beside_pairs) {
+        widen_ = [](const void* from, Acc* to, int64_t n) {
+          SplitRow(static_cast<const T*>(from), to, n);
+        };
+      }
+    }
+    if (widen_ == nullptr) return;
     if (rows.map.dims == 1 && rows.map.stride[0] == 0 &&
         rows.cols <= kCachedCols) {  // One for all.
       piece_.reset(new Acc[rows.cols]);
