@@ -60,6 +60,7 @@ XLA_FFI_OPS_V4 void NarrowV4(const float* from, Float16* to, int64_t n) {
 
 XLA_FFI_OPS_V3 void WidenV3(const Float16* from, float* to, int64_t n) {
   int64_t j = 0;
+#pragma GCC unroll 4  // A tenth of the time.
   for (; j + 8 <= n; j += 8) {
     const auto half =
         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + j));
@@ -70,6 +71,7 @@ XLA_FFI_OPS_V3 void WidenV3(const Float16* from, float* to, int64_t n) {
 
 XLA_FFI_OPS_V3 void NarrowV3(const float* from, Float16* to, int64_t n) {
   int64_t j = 0;
+#pragma GCC unroll 4
   for (; j + 8 <= n; j += 8) {
     const auto half =
         _mm256_cvtps_ph(_mm256_loadu_ps(from + j), _MM_FROUND_TO_NEAREST_INT);
