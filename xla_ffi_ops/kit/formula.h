@@ -32,6 +32,11 @@
 // on the CPU. If it does not accept what follows from that, all passes run
 // again, over all of the row.
 //
+// A formula of two stages also has two formulas, First and Rest, which is a
+// base of it. First stores the last output, and Rest gets that for its only
+// input. The CPU runs these; CUDA, whose registers hold rows, runs the formula
+// itself.
+//
 // A formula that rounds to the type of the rows is a template of that type and
 // of Acc.
 #ifndef XLA_FFI_OPS_KIT_FORMULA_H_
@@ -139,6 +144,12 @@ template <typename F, typename = void>
 inline constexpr bool kAccepts = false;
 template <typename F>
 inline constexpr bool kAccepts<F, std::void_t<decltype(&F::Accepts)>> = true;
+
+// Whether a formula has two stages.
+template <typename F, typename = void>
+inline constexpr bool kHasStages = false;
+template <typename F>
+inline constexpr bool kHasStages<F, std::void_t<typename F::First>> = true;
 
 // `value` as it is after it was stored in a T.
 template <typename T>

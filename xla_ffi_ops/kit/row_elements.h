@@ -66,10 +66,12 @@ struct SplitPairs {
 
 // What is stored in pairs.
 struct StoredPairs {
-  XLA_FFI_OPS_HD void Put(int64_t k, float first, float second) const {
-    reinterpret_cast<PairWord*>(data)[k] =
-        BFloat16::RoundUpper(first) >> 16 |
-        (BFloat16::RoundUpper(second) & 0xffff0000u);
+  XLA_FFI_OPS_HD static uint32_t Join(float first, float second) {
+    return BFloat16::RoundUpper(first) >> 16 |
+           (BFloat16::RoundUpper(second) & 0xffff0000u);
+  }
+  XLA_FFI_OPS_HD void Put(int64_t k, uint32_t word) const {
+    reinterpret_cast<PairWord*>(data)[k] = word;
   }
   XLA_FFI_OPS_HD void PutOne(int64_t j, float value) const { data[j] = value; }
 

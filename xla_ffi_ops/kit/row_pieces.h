@@ -197,7 +197,7 @@ class OutputRows {
   OutputRows(T* data, int64_t cols)
       : data_(reinterpret_cast<char*>(data)), item_(sizeof(T)), cols_(cols) {
     if (data == nullptr) {
-      piece_ = NewPiece<Acc>(cols, kStored<Acc>);
+      piece_ = NewPiece<Acc>(cols);  // Pairs are not stored in short blocks.
       data_ = reinterpret_cast<char*>(piece_.get());
       item_ = 0;
       narrow_ = [](const Acc*, void*, int64_t) {};

@@ -77,15 +77,28 @@ XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
   }
 }
 
-// Stores value(take, place) for each of n elements, in pairs.
+// Stores value(take, place), which are one or two, for each of n elements.
 template <typename Value>
-XLA_FFI_OPS_HD void StorePairs(int64_t n, const Value& value, StoredPairs y) {
+XLA_FFI_OPS_HD void StorePairs(int64_t n, const Value& value, StoredPairs y,
+                               StoredPairs z) {
+  constexpr int outputs = sizeof(value(TakeOne{0}, 0).value) / sizeof(float);
   const int64_t second = (n + 1) / 2;
 #pragma omp simd
   for (int64_t k = 0; k < n / 2; ++k) {
-    y.Put(k, value(TakeAt<0>{k}, k), value(TakeAt<1>{k}, second + k));
+    // All is computed before the stores: g++ 12 vectorizes no other order.
+    const auto a = value(TakeAt<0>{k}, k);
+    const auto b = value(TakeAt<1>{k}, second + k);
+    const uint32_t word = StoredPairs::Join(a.value[0], b.value[0]);
+    if constexpr (outputs > 1) {
+      z.Put(k, StoredPairs::Join(a.value[1], b.value[1]));
+    }
+    y.Put(k, word);
   }
-  if (n % 2 != 0) y.PutOne(n - 1, value(TakeOne{n - 1}, n / 2));
+  if (n % 2 != 0) {
+    const auto last = value(TakeOne{n - 1}, n / 2);
+    y.PutOne(n - 1, last.value[0]);
+    if constexpr (outputs > 1) z.PutOne(n - 1, last.value[1]);
+  }
 }
 
 // The `part` of row i; what it adds to the sums over rows is added to
@@ -129,13 +142,14 @@ XLA_FFI_OPS_HD void RunRow(
   for (int64_t first = part.begin; first < part.end; first += kPiece<Acc>) {
     const int64_t count = std::min(kPiece<Acc>, part.end - first);
     if constexpr (kEachOf<In...> == 2) {
-      static_assert(m == 0 && n == 1, "these are not taken in pairs");
+      static_assert(m == 0, "sums over rows are not taken in pairs");
       const StoredPairs y = outputs[0].InPairs(i, first);
+      const StoredPairs z = outputs[n - 1].InPairs(i, first);
       const auto store = [=](auto... x) XLA_FFI_OPS_INLINED {
-        const auto value = [=](auto take, int64_t) XLA_FFI_OPS_INLINED {
-          return f.Store(row, Acc(take(x))...).value[0];
+        const auto values = [=](auto take, int64_t) XLA_FFI_OPS_INLINED {
+          return f.Store(row, Acc(take(x))...);
         };
-        StorePairs(count, value, y);
+        StorePairs(count, values, y, z);
       };
       store(in.Piece(i, first, count)...);
       continue;
@@ -191,9 +205,10 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
     const int64_t n = std::min(kMost, cols - first);
     if constexpr (kEachOf<In...> == 2) {
       const auto value = [=, &f](auto, int64_t place) XLA_FFI_OPS_INLINED {
-        return f.StoreAdded(row, added[first + place]).value[0];
+        return f.StoreAdded(row, added[first + place]);
       };
-      StorePairs(n, value, output.InPairs(i, first));
+      const StoredPairs y = output.InPairs(i, first);
+      StorePairs(n, value, y, y);
       continue;
     }
     Acc* const values = output.Piece(i, first);
