@@ -191,7 +191,8 @@ template <typename F, typename T, typename W>
 void RunFormula(Cpu, const F& formula, const RowRange& range,
                 const RowArrays<F, T, W>& arrays,
                 const Operands<SumOf<Cpu, T, W>, F::kSums>& sums) {
-  if constexpr (kHasStages<F>) {
+  // What is not rounded is added again sooner than it is stored and loaded.
+  if constexpr (kHasStages<F> && sizeof(T) == sizeof(BFloat16)) {
     internal::RunStages(formula, range, arrays);
   } else {
     internal::RunStage(formula, range, arrays, sums);
