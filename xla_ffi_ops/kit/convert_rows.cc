@@ -5,6 +5,7 @@
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/row_elements.h"
 
 #ifdef XLA_FFI_OPS_CPU_LEVELS
 #include <immintrin.h>
@@ -16,6 +17,18 @@ namespace {
 template <typename From, typename To>
 XLA_FFI_OPS_HD void Convert(const From* from, To* to, int64_t n) {
   for (int64_t j = 0; j < n; ++j) to[j] = from[j];
+}
+
+template <typename Row>
+void Split(Row from, float* to, int64_t n) {
+  AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
+    float* const second = to + (n + 1) / 2;
+    for (int64_t k = 0; k < n / 2; ++k) {
+      to[k] = from.template At<0>(k);
+      second[k] = from.template At<1>(k);
+    }
+    if (n % 2 != 0) to[n / 2] = from.One(n - 1);
+  });
 }
 
 #ifdef XLA_FFI_OPS_CPU_LEVELS
@@ -47,6 +60,7 @@ XLA_FFI_OPS_V4 void NarrowV4(const float* from, Float16* to, int64_t n) {
 
 XLA_FFI_OPS_V3 void WidenV3(const Float16* from, float* to, int64_t n) {
   int64_t j = 0;
+#pragma GCC unroll 4  // A tenth of the time.
   for (; j + 8 <= n; j += 8) {
     const auto half =
         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + j));
@@ -57,6 +71,7 @@ XLA_FFI_OPS_V3 void WidenV3(const Float16* from, float* to, int64_t n) {
 
 XLA_FFI_OPS_V3 void NarrowV3(const float* from, Float16* to, int64_t n) {
   int64_t j = 0;
+#pragma GCC unroll 4
   for (; j + 8 <= n; j += 8) {
     const auto half =
         _mm256_cvtps_ph(_mm256_loadu_ps(from + j), _MM_FROUND_TO_NEAREST_INT);
@@ -141,6 +156,14 @@ void NarrowRow(const float* from, Float16* to, int64_t n) {
 
 void WidenRow(const BFloat16* from, float* to, int64_t n) {
   AtCpuLevel([=]() XLA_FFI_OPS_INLINED { Convert(from, to, n); });
+}
+
+void SplitRow(const BFloat16* from, float* to, int64_t n) {
+  Split(Pairs{from}, to, n);
+}
+
+void SplitRow(const float* from, float* to, int64_t n) {
+  Split(Elements<float, 2>{from}, to, n);
 }
 
 void NarrowRow(const float* from, BFloat16* to, int64_t n) {

@@ -14,6 +14,9 @@ namespace xla_ffi_ops::internal {
 
 void WidenRow(const Float16* from, float* to, int64_t n);
 void WidenRow(const BFloat16* from, float* to, int64_t n);
+// So that they are SplitPairs.
+void SplitRow(const BFloat16* from, float* to, int64_t n);
+void SplitRow(const float* from, float* to, int64_t n);
 void NarrowRow(const float* from, Float16* to, int64_t n);
 void NarrowRow(const float* from, BFloat16* to, int64_t n);
 

@@ -41,11 +41,10 @@ struct PieceArrays {
 // choice would take long to compile.
 enum class Kind { kPlain, kWeighted, kSummed };
 
-// Whether the loops take elements in pairs: not for sums over rows, and not for
-// two outputs, which g++ 12 does not vectorize then.
-template <typename F, typename In>
+// Whether the loops take elements in pairs: not for sums over rows.
+template <typename In>
 constexpr bool InPairs(Kind kind) {
-  return kind != Kind::kSummed && F::kOutputs == 1 && In::kIsDirect;
+  return kind != Kind::kSummed && In::kIsDirect;
 }
 
 template <Kind kind, typename F, typename Acc, typename In, size_t... i,
@@ -62,10 +61,10 @@ XLA_FFI_OPS_HD void RunPieces(const F& f, int64_t begin, int64_t end,
   const Outputs<Acc, 0> no_sums = {};
   if constexpr (kind == Kind::kSummed) {
     run(columns, arrays.inputs[i]..., arrays.weights[w]...);
-  } else if constexpr (InPairs<F, In>(kind) && kind == Kind::kPlain) {
+  } else if constexpr (InPairs<In>(kind) && kind == Kind::kPlain) {
     run(no_sums, DirectRows<Pairs>(arrays.inputs[i])...,
         AbsentRows<typename F::Weights, w>()...);
-  } else if constexpr (InPairs<F, In>(kind)) {
+  } else if constexpr (InPairs<In>(kind)) {
     run(no_sums, DirectRows<Pairs>(arrays.inputs[i])...,
         SplitRows<Acc>(arrays.weights[w])...);
   } else if constexpr (kind == Kind::kPlain) {
@@ -115,44 +114,39 @@ void RunGroup(const F& f, int64_t begin, int64_t end, int64_t cols,
   }
 }
 
-}  // namespace internal
-
 template <typename F, typename T, typename W>
-void RunFormula(Cpu, const F& formula, const RowRange& range,
-                const RowArrays<F, T, W>& arrays,
-                const Operands<SumOf<Cpu, T, W>, F::kSums>& sums) {
+void RunStage(const F& formula, const RowRange& range,
+              const RowArrays<F, T, W>& arrays,
+              const Operands<SumOf<Cpu, T, W>, F::kSums>& sums) {
   using Acc = Accumulator<T>;
-  using In =
-      std::conditional_t<std::is_same_v<T, BFloat16>,
-                         internal::DirectRows<internal::Elements<BFloat16>>,
-                         internal::InputRows<Acc>>;
+  using In = std::conditional_t<std::is_same_v<T, BFloat16>,
+                                DirectRows<Elements<BFloat16>>, InputRows<Acc>>;
   const int64_t cols = range.cols;
   RowPart part{RowPart::kAll, 0, cols, false, nullptr, nullptr};
   if (range.part != nullptr) part = *range.part;
-  internal::Kind kind = internal::Kind::kPlain;
+  Kind kind = Kind::kPlain;
   for (int i = 0; i < F::Weights::kSize; ++i) {
-    if (arrays.weights[i].data != nullptr) kind = internal::Kind::kWeighted;
+    if (arrays.weights[i].data != nullptr) kind = Kind::kWeighted;
   }
   for (int i = 0; i < F::kSums; ++i) {
-    if (sums[i] != nullptr) kind = internal::Kind::kSummed;
+    if (sums[i] != nullptr) kind = Kind::kSummed;
   }
-  const bool in_pairs = internal::InPairs<F, In>(kind);
+  const bool in_pairs = InPairs<In>(kind);
   // Without rows, there may be no memory behind an array, not even for weights.
   const bool has_rows = range.groups > 0 && range.rows > 0;
-  internal::PieceArrays<F, Acc, In> pieces;
+  PieceArrays<F, Acc, In> pieces;
   for (int i = 0; i < F::kInputs && has_rows; ++i) {
     pieces.inputs[i] = In(arrays.inputs[i]);
   }
-  for (int i = 0;
-       i < F::Weights::kSize && has_rows && kind != internal::Kind::kPlain;
+  for (int i = 0; i < F::Weights::kSize && has_rows && kind != Kind::kPlain;
        ++i) {
-    using Weight = internal::InputRows<Acc>;
+    using Weight = InputRows<Acc>;
     pieces.weights[i] = arrays.weights[i].data == nullptr
                             ? Weight(F::Weights::Absent(i), cols)
                             : Weight(arrays.weights[i], in_pairs);
   }
   for (int i = 0; i < F::kOutputs; ++i) {
-    pieces.outputs[i] = internal::OutputRows<Acc>(arrays.outputs[i], cols);
+    pieces.outputs[i] = OutputRows<Acc>(arrays.outputs[i], cols);
   }
   for (int64_t group = 0; group < range.groups; ++group) {
     auto group_sums = sums;
@@ -160,8 +154,48 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
       if (sums[i] != nullptr) group_sums[i] += group * cols;
     }
     const int64_t begin = range.begin + group * range.rows;
-    internal::RunGroup(formula, begin, begin + range.rows, cols, part, kind,
-                       pieces, group_sums);
+    RunGroup(formula, begin, begin + range.rows, cols, part, kind, pieces,
+             group_sums);
+  }
+}
+
+// Both stages of so many rows that the results of the first one stay in the
+// cache.
+template <typename F, typename T, typename W>
+void RunStages(const F& formula, RowRange range,
+               const RowArrays<F, T, W>& arrays) {
+  using First = typename F::First;
+  using Rest = typename F::Rest;
+  const int64_t end = range.begin + range.groups * range.rows;
+  const int64_t most =
+      kCachedCols / std::clamp<int64_t>(range.cols, 1, kCachedCols);
+  const RowMap each{1, {1}, {1}};
+  T* const first = arrays.outputs[1];
+  for (range.groups = 1; range.begin < end; range.begin += most) {
+    range.rows = std::min(most, end - range.begin);
+    if (range.part == nullptr ||
+        (range.part->phase == 0 && !range.part->ends)) {
+      RunStage<First, T, T>(First(), range, {arrays.inputs, {}, {first}}, {});
+    }
+    RunStage<Rest, T, W>(formula, range,
+                         {{Rows<const T>{first, range.cols, each}},
+                          arrays.weights,
+                          {arrays.outputs[0]}},
+                         {});
+  }
+}
+
+}  // namespace internal
+
+template <typename F, typename T, typename W>
+void RunFormula(Cpu, const F& formula, const RowRange& range,
+                const RowArrays<F, T, W>& arrays,
+                const Operands<SumOf<Cpu, T, W>, F::kSums>& sums) {
+  // What is not rounded is added again sooner than it is stored and loaded.
+  if constexpr (kHasStages<F> && sizeof(T) == sizeof(BFloat16)) {
+    internal::RunStages(formula, range, arrays);
+  } else {
+    internal::RunStage(formula, range, arrays, sums);
   }
 }
 

@@ -17,7 +17,9 @@
 //     Values<Acc, n> Store(const Row&, Acc x...) const;   // the outputs
 //     Sums<Acc, m> Column(const Row&, Acc x...) const;    // terms of the sums
 //     Values<Acc, 1> StoreAdded(const Row&, Acc) const;   // optional: Store,
-//   };                       // from the number that Add gave in the last pass
+//                            // from the number that Add gave in the last pass
+//     bool Accepts(const Row&) const;  // optional: whether what the passes
+//   };                       // found will do though the first one was a sample
 //
 // S is a statistic: Sums, Max, or another struct. It has an array `value` of
 // one or two numbers, Initial(), and two Combine functions: one combines two
@@ -25,6 +27,15 @@
 // inputs, widened: first those of the rows, then those of the weights. Column
 // gives the term of each weight's gradient, in the order of the weights. If
 // only these are wanted, there are no passes: the row is as Load made it.
+//
+// A formula that has Accepts() may get a sample of the row in its first pass,
+// on the CPU. If it does not accept what follows from that, all passes run
+// again, over all of the row.
+//
+// A formula of two stages also has two formulas, First and Rest, which is a
+// base of it. First stores the last output, and Rest gets that for its only
+// input. The CPU runs these; CUDA, whose registers hold rows, runs the formula
+// itself.
 //
 // A formula that rounds to the type of the rows is a template of that type and
 // of Acc.
@@ -127,6 +138,18 @@ inline constexpr bool kStoresAdded = false;
 template <typename F>
 inline constexpr bool kStoresAdded<F, std::void_t<decltype(&F::StoreAdded)>> =
     true;
+
+// Whether a formula has Accepts.
+template <typename F, typename = void>
+inline constexpr bool kAccepts = false;
+template <typename F>
+inline constexpr bool kAccepts<F, std::void_t<decltype(&F::Accepts)>> = true;
+
+// Whether a formula has two stages.
+template <typename F, typename = void>
+inline constexpr bool kHasStages = false;
+template <typename F>
+inline constexpr bool kHasStages<F, std::void_t<typename F::First>> = true;
 
 // `value` as it is after it was stored in a T.
 template <typename T>

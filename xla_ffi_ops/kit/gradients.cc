@@ -86,7 +86,12 @@ bool Any(const Weight* const* weights, int count, bool shared) {
 HandlerResult RunRanges(const CpuContext& device, int64_t rows,
                         int64_t bytes_per_row,
                         std::function<void(int64_t, int64_t)> body) {
-  return ParallelFor(device.pool, rows, Grain(bytes_per_row), std::move(body));
+  // Each range converts anew what all rows share. With few ranges for each
+  // thread, that costs little, and no thread waits long for the last ones.
+  const int64_t ranges = 16 * std::max<int64_t>(1, device.pool.num_threads());
+  return ParallelFor(device.pool, rows,
+                     std::max(Grain(bytes_per_row), rows / ranges),
+                     std::move(body));
 }
 
 template <typename Acc>

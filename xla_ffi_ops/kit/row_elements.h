@@ -19,12 +19,12 @@ namespace xla_ffi_ops::internal {
 // A piece has At<i>(k), which is element kEach * k + i, and One(j), which is
 // element j and loads no other one.
 
-template <typename T>
+template <typename T, int kEach = 1>
 struct Elements {
   template <int i>
   XLA_FFI_OPS_HD T At(int64_t k) const {
-    static_assert(i == 0);
-    return data[k];
+    static_assert(i < kEach);
+    return data[kEach * k + i];
   }
   XLA_FFI_OPS_HD T One(int64_t j) const { return data[j]; }
 
@@ -64,17 +64,14 @@ struct SplitPairs {
   int64_t n;
 };
 
-template <typename From, typename Acc>
-void SplitRow(const From* from, Acc* to, int64_t n) {
-  for (int64_t j = 0; j < n; ++j) to[SplitPlace(j, n)] = from[j];
-}
-
 // What is stored in pairs.
 struct StoredPairs {
-  XLA_FFI_OPS_HD void Put(int64_t k, float first, float second) const {
-    reinterpret_cast<PairWord*>(data)[k] =
-        BFloat16::RoundUpper(first) >> 16 |
-        (BFloat16::RoundUpper(second) & 0xffff0000u);
+  XLA_FFI_OPS_HD static uint32_t Join(float first, float second) {
+    return BFloat16::RoundUpper(first) >> 16 |
+           (BFloat16::RoundUpper(second) & 0xffff0000u);
+  }
+  XLA_FFI_OPS_HD void Put(int64_t k, uint32_t word) const {
+    reinterpret_cast<PairWord*>(data)[k] = word;
   }
   XLA_FFI_OPS_HD void PutOne(int64_t j, float value) const { data[j] = value; }
 

@@ -32,10 +32,18 @@ XLA_FFI_OPS_HD int64_t Pieces(int64_t cols) {
 // is stored: as 4 bytes each, a quarter of a second-level cache of 1 MiB.
 inline constexpr int64_t kCachedCols = 262144 / 4;
 
-// Memory for a piece. As a vector it would be filled with zeros first.
+// From how many columns a first pass is estimated (formula.h).
+inline constexpr int64_t kSample = 128;
+
+// The most columns that are converted together when they are stored: 2 KiB,
+// since a piece and weights are to stay in the first-level cache.
 template <typename Acc>
-std::unique_ptr<Acc[]> NewPiece(int64_t cols) {
-  return std::unique_ptr<Acc[]>(new Acc[std::min(cols, kPiece<Acc>)]);
+inline constexpr int64_t kStored = kPiece<Acc> / 8;
+
+// Memory for columns. As a vector it would be filled with zeros first.
+template <typename Acc>
+std::unique_ptr<Acc[]> NewPiece(int64_t cols, int64_t most = kPiece<Acc>) {
+  return std::unique_ptr<Acc[]>(new Acc[std::min(cols, most)]);
 }
 
 // A row whose lines are fetched into the cache, ahead of their use.
@@ -61,19 +69,20 @@ class InputRows {
   template <typename T>
   explicit InputRows(const Rows<const T>& rows, bool beside_pairs = false) {
     rows_ = {reinterpret_cast<const char*>(rows.data), rows.cols, rows.map};
-    using Convert = void(const void* from, Acc* to, int64_t n);
-    Convert* const split = [](const void* from, Acc* to, int64_t n) {
-      SplitRow(static_cast<const T*>(from), to, n);
-    };
-    if constexpr (std::is_same_v<T, Acc>) {
-      if (!beside_pairs) return;
-      widen_ = split;
-    } else {
-      Convert* const widen = [](const void* from, Acc* to, int64_t n) {
+    if constexpr (!std::is_same_v<T, Acc>) {
+      widen_ = [](const void* from, Acc* to, int64_t n) {
         WidenRow(static_cast<const T*>(from), to, n);
       };
-      widen_ = beside_pairs ? split : widen;
     }
+    // No rows of Float16 are taken in pairs, and none of double.
+    if constexpr (std::is_same_v<Acc, float> && !std::is_same_v<T, Float16>) {
+      if (beside_pairs) {
+        widen_ = [](const void* from, Acc* to, int64_t n) {
+          SplitRow(static_cast<const T*>(from), to, n);
+        };
+      }
+    }
+    if (widen_ == nullptr) return;
     if (rows.map.dims == 1 && rows.map.stride[0] == 0 &&
         rows.cols <= kCachedCols) {  // One for all.
       piece_.reset(new Acc[rows.cols]);
@@ -188,14 +197,14 @@ class OutputRows {
   OutputRows(T* data, int64_t cols)
       : data_(reinterpret_cast<char*>(data)), item_(sizeof(T)), cols_(cols) {
     if (data == nullptr) {
-      piece_ = NewPiece<Acc>(cols);
+      piece_ = NewPiece<Acc>(cols);  // Pairs are not stored in short blocks.
       data_ = reinterpret_cast<char*>(piece_.get());
       item_ = 0;
       narrow_ = [](const Acc*, void*, int64_t) {};
       return;
     }
     if constexpr (!std::is_same_v<T, Acc>) {
-      piece_ = NewPiece<Acc>(cols);
+      piece_ = NewPiece<Acc>(cols, kStored<Acc>);
       narrow_ = [](const Acc* from, void* to, int64_t n) {
         NarrowRow(from, static_cast<T*>(to), n);
       };
@@ -204,7 +213,8 @@ class OutputRows {
 
   bool wanted() const { return item_ != 0; }
 
-  // Where elements from j on of a row are to be stored; Store() follows.
+  // Where up to kStored elements from j on of a row are to be stored; Store()
+  // follows.
   XLA_FFI_OPS_HD Acc* Piece(int64_t row, int64_t j) const {
     if (narrow_ != nullptr) return piece_.get();
     return reinterpret_cast<Acc*>(Address(row, j));

@@ -39,6 +39,22 @@ class LayerNormTest(testing.OpTest):
       gradient=_gradient,
   )
 
+  def test_rows_that_do_not_begin_as_they_go_on(self):
+    # The kernel may begin with the mean of the first 128 elements.
+    for cols in (129, 1000, 5000, 65536):
+      x = np.random.default_rng(cols).normal(size=(5, cols)) / 8
+      x[0, :128] += 1000
+      x[1, 128:] -= 1000
+      x[2, 5] = 1e15
+      x[3, 128:], x[4, 128] = np.nan, np.inf
+      x, scale, bias = map(np.float32, (x, np.ones(cols), np.zeros(cols)))
+      y = layer_norm(x, scale, bias, eps=0.3)
+      want, _, _ = _definition(np.float64(x[:3]), None, None, eps=0.3)
+      # A sum is off by 6 units at most (row_total.h), and 10 roundings follow.
+      bound = 16 * 2**-24 * np.max(np.abs(want), -1, keepdims=True)
+      self.assertLess(np.max(np.abs(y[:3] - want) / bound), 1)
+      self.assertTrue(np.all(np.isnan(y[3:])))
+
 
 if __name__ == "__main__":
   absltest.main()

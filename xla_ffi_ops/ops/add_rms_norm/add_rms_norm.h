@@ -19,10 +19,25 @@ namespace xla_ffi_ops::add_rms_norm {
 
 using RowTypes = DeviceTypes</*CpuTypes=*/FloatTypes, /*CudaTypes=*/FloatTypes>;
 
+template <typename Acc>
+struct SumFormula {
+  static constexpr int kInputs = 2, kOutputs = 1, kSums = 0, kPasses = 0;
+  using Weights = WeightDefaults<>;
+  struct Row {};
+
+  XLA_FFI_OPS_HD Row Load(int64_t) const { return {}; }
+  XLA_FFI_OPS_HD void Save(int64_t, const Row&) const {}
+  XLA_FFI_OPS_HD Values<Acc, 1> Store(const Row&, Acc x, Acc residual) const {
+    return {{x + residual}};
+  }
+};
+
 template <typename T, typename Acc = Accumulator<T>>
 struct ForwardFormula : rms_norm::ForwardFormula<Acc> {
   static constexpr int kInputs = 2, kOutputs = 2;
   using Base = rms_norm::ForwardFormula<Acc>;
+  using First = SumFormula<Acc>;
+  using Rest = Base;
   using Row = typename Base::Row;
 
   XLA_FFI_OPS_HD Sums<Acc, 1> Add(Pass<0> pass, const Row& row, Acc x,

@@ -24,13 +24,16 @@ namespace xla_ffi_ops::layer_norm {
 using RowTypes = DeviceTypes</*CpuTypes=*/FloatTypes, /*CudaTypes=*/FloatTypes>;
 
 // The variance is from a second pass, over x - mean, which also corrects the
-// mean: right to a few units in the last place for any mean and any outlier.
+// mean: right to a few units in the last place for any mean and any outlier. So
+// the mean of a sample will do, unless it is off by more than half of the
+// standard deviation: its square is subtracted, and would cancel.
 template <typename Acc>
 struct ForwardFormula {
   static constexpr int kInputs = 1, kOutputs = 1, kSums = 0, kPasses = 2;
   using Weights = WeightDefaults<1, 0>;  // scale and bias
   struct Row {
     Acc mean, rstd;
+    bool accepted;
   };
 
   Acc eps;
@@ -55,8 +58,11 @@ struct ForwardFormula {
     if (!std::isnan(rest)) row.mean += rest;
     // Where its square overflows, so does the variance: it stays infinite.
     const Acc square = std::isinf(rest * rest) ? 0 : rest * rest;
-    row.rstd = ReciprocalSqrt(sums.value[1] / cols - square + eps);
+    const Acc variance = sums.value[1] / cols - square;
+    row.rstd = ReciprocalSqrt(variance + eps);
+    row.accepted = 4 * square <= variance && !std::isinf(variance);
   }
+  XLA_FFI_OPS_HD bool Accepts(const Row& row) const { return row.accepted; }
   XLA_FFI_OPS_HD void Save(int64_t i, const Row& row) const {
     mean[i] = row.mean;
     rstd[i] = row.rstd;
