@@ -122,6 +122,10 @@ class TextTest(parameterized.TestCase):
     )
     self.assertEqual(first, second)
 
+  def test_moves_of_arrays_without_axes(self):
+    reference = lambda x: x * jax.lax.rev(x[0], ()) + jnp.flip(x[1], ())
+    self.assertIn(" * ", _text(reference, {"n": 4}))
+
   def test_names_are_no_keywords(self):
     text = _text(lambda o, n: o * n, {}, True, signature="(n),(n)->(n)")
     self.assertIn("ffi::Result<ffi::AnyBuffer> do_buffer", text)

@@ -30,7 +30,8 @@ def _move(name: str, by_numpy: Any, by_view: Any) -> None:
     if isinstance(x, Constant) and values.is_small(x.shape):
       x = _scalars(body, x)
     if isinstance(x, Scalars):
-      moved = by_numpy(x.names, equation)
+      # NumPy makes an element of an array without axes.
+      moved = np.asarray(by_numpy(x.names, equation), object)
       if values.is_small(moved.shape):
         return Scalars.of(moved, x.dtype, x.lanes)
     memory = body.writer.in_memory(x)
