@@ -17,6 +17,7 @@ from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import families as families  # All rules.
 from jax_ffi_ops.kit.emit.body import Body
+from jax_ffi_ops.kit.emit.recompute import recomputing
 from jax_ffi_ops.kit.emit.values import Memory
 from jax_ffi_ops.kit.emit.writer import Writer
 
@@ -164,7 +165,7 @@ def _pull_back(forward, operands, results):
     def visible(*chosen):
       for i, x in zip(moving, chosen):
         primals[i] = x
-      found = forward(*primals)
+      found = recomputing(forward)(*primals)
       return [found[i] for i in kept]
 
     own = [primals[i] for i in moving]
