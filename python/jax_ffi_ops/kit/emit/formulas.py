@@ -84,22 +84,32 @@ def _reduce_precision(params, x):
   raise errors.Unsupported(f"to {bits[0]} and {bits[1]} bits")
 
 
+def _for_rows(function, x, axis):
+  """Returns what a function of a row returns for each one along an axis."""
+  for _ in range(x.ndim - 1):
+    function = functools.partial(jax.lax.map, function)
+  return function(jnp.moveaxis(x, axis, -1))
+
+
 def _cumulative(name, combine, start):
   """Registers a scan. `start` of a dtype is what changes no number."""
 
   @formula(name)
   def write(params, x):
-    rows = jnp.moveaxis(x, params["axis"], 0)
+    axis, reverse = params["axis"], params["reverse"]
     if values.is_small(x.shape) and x.size:
-      found = list(rows)[:: -1 if params["reverse"] else 1]
+      order = -1 if reverse else 1
+      found = list(jnp.moveaxis(x, axis, 0))[::order]
       for t in range(1, len(found)):
         found[t] = combine(found[t - 1], found[t])
-      rows = jnp.stack(found[:: -1 if params["reverse"] else 1])
-    else:
-      first = jnp.full(rows.shape[1:], start(x.dtype), x.dtype)
-      step = lambda total, row: (combine(total, row),) * 2
-      rows = jax.lax.scan(step, first, rows, reverse=params["reverse"])[1]
-    return jnp.moveaxis(rows, 0, params["axis"])
+      return jnp.stack(found[::order], axis)
+
+    def of_row(row):
+      step = lambda total, y: (combine(total, y),) * 2
+      first = jnp.asarray(start(x.dtype), x.dtype)
+      return jax.lax.scan(step, first, row, reverse=reverse)[1]
+
+    return jnp.moveaxis(_for_rows(of_row, x, axis), -1, axis)
 
 
 _cumulative("cumlogsumexp", jnp.logaddexp, lambda dtype: -jnp.inf)
@@ -112,20 +122,18 @@ _cumulative("cumsum", jax.lax.add, lambda dtype: -0.0)
 def _arg(name, is_better):
   @formula(name)
   def write(params, x):
-    (axis,) = params["axes"]
-    rows = jnp.moveaxis(x, axis, 0)
-    rows = rows.astype(np.int32) if x.dtype == bool else rows
+    zero = jnp.zeros((), params["index_dtype"])
 
-    def step(best, row):
+    def step(best, y):
       i, value, place = best
       # The first of equal ones, and the first NaN before all numbers.
-      wins = is_better(row, value) | ((row != row) & (value == value))
-      value, place = jnp.where(wins, row, value), jnp.where(wins, i, place)
+      wins = is_better(y, value) | ((y != y) & (value == value))
+      value, place = jnp.where(wins, y, value), jnp.where(wins, i, place)
       return (i + 1, value, place), None
 
-    zero = jnp.zeros((), params["index_dtype"])
-    start = (zero, rows[0], jnp.broadcast_to(zero, rows.shape[1:]))
-    return jax.lax.scan(step, start, rows)[0][2]
+    of_row = lambda row: jax.lax.scan(step, (zero, row[0], zero), row)[0][2]
+    x = x.astype(np.int32) if x.dtype == bool else x
+    return _for_rows(of_row, x, *params["axes"])
 
 
 _arg("argmax", jax.lax.gt)
