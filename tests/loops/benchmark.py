@@ -16,7 +16,6 @@ from unittest import mock
 
 from absl import app
 from absl import flags
-import formulations
 import gru
 import hmm
 import jax
@@ -30,6 +29,7 @@ import numpy as np
 import pendulums
 import van_der_pol
 
+import formulations
 from jax_ffi_ops import kit
 
 _LOOPS = {

@@ -135,9 +135,7 @@ class RowsTest(parameterized.TestCase):
 
   def test_any_number_of_threads(self):
     program = pathlib.Path(__file__).with_name("bits.py")
-    processes = [
-        python_process.start(program, NPROC=str(n)) for n in (1, 2, 8)
-    ]
+    processes = [python_process.start(program, NPROC=str(n)) for n in (1, 2, 8)]
     self.assertLen(set(python_process.outputs(self, processes, 200)), 1)
 
 

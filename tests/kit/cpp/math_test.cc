@@ -252,8 +252,7 @@ bool IsOfShard(size_t n) {
   const char* const shards = std::getenv("TEST_TOTAL_SHARDS");
   if (shards == nullptr) return true;
   std::fclose(std::fopen(std::getenv("TEST_SHARD_STATUS_FILE"), "w"));
-  return n % std::stoul(shards) ==
-         std::stoul(std::getenv("TEST_SHARD_INDEX"));
+  return n % std::stoul(shards) == std::stoul(std::getenv("TEST_SHARD_INDEX"));
 }
 
 int main(int argc, char** argv) {

@@ -154,22 +154,24 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> str:
   if first.backward:
     checks.insert(operands, "  checks.BatchRank(batch_rank);")
   known = ", ".join(f'{{"{d}", {d}}}' for d in names)
-  return "\n".join([
-      f"HandlerResult {cpp.camel(target)}(",
-      "    " + ", ".join(parameters) + ") {",
-      *(f"  Dim {d} = kUnknownDim;" for d in names),
-      *(f"  Dim size_{d} = {d};" for d in dims if d.isdigit()),
-      "  Checks checks;",
-      *checks,
-      "  if (!checks.ok()) return checks.error();",
-      "  Arrays arrays(checks);",
-      *arrays,
-      "  if (!checks.ok()) return checks.error();",
-      *(_choice(first, kernel) for kernel in kernels),
-      f"  return NoKernel(checks, {{{known}}});",
-      "}",
-      "",
-  ])
+  return "\n".join(
+      [
+          f"HandlerResult {cpp.camel(target)}(",
+          "    " + ", ".join(parameters) + ") {",
+          *(f"  Dim {d} = kUnknownDim;" for d in names),
+          *(f"  Dim size_{d} = {d};" for d in dims if d.isdigit()),
+          "  Checks checks;",
+          *checks,
+          "  if (!checks.ok()) return checks.error();",
+          "  Arrays arrays(checks);",
+          *arrays,
+          "  if (!checks.ok()) return checks.error();",
+          *(_choice(first, kernel) for kernel in kernels),
+          f"  return NoKernel(checks, {{{known}}});",
+          "}",
+          "",
+      ]
+  )
 
 
 def _choice(first: Kernel, kernel: Kernel) -> str:

@@ -143,7 +143,9 @@ def _pad(body, equation, x, filler):
   else:
     filler = _filled(body, filler, equation.shape)
   inside = lambda whole: whole.part(shape, places, steps)
-  return _assembled(body, equation, [(lambda whole: whole, filler), (inside, x)])
+  return _assembled(
+      body, equation, [(lambda whole: whole, filler), (inside, x)]
+  )
 
 
 @rule("iota")

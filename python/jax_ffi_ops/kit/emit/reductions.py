@@ -122,9 +122,7 @@ def _dot_memory(body, dtype, a, b, ranks):
       [*a.shape[: batch + rows], *b.shape[batch:]],
       [*loops, *left, *[0] * cols, *a.strides[batch + rows :]],
   )
-  two = b.view(
-      one.shape, [*b.strides[:batch], *[0] * rows, *b.strides[batch:]]
-  )
+  two = b.view(one.shape, [*b.strides[:batch], *[0] * rows, *b.strides[batch:]])
   axes = range(len(one.shape) - depth, len(one.shape))
   lanes = a.lanes or b.lanes
   if depth and cols and not lanes and b.strides[batch + cols - 1] == 1:
