@@ -37,7 +37,7 @@ def save(path: str, ratios: Mapping[tuple[str, int, str], float]) -> None:
       label = f"{rows} row" + "s" * (rows > 1)
       axes.barh(y, [v - 1 for v in x], 0.36, 1, color=color, label=label)
       for at, value in zip(y, x):
-        axes.text(value, at, f" {value:.2g}", va="center", color=_GREY)
+        axes.text(max(value, 1), at, f" {value:.2g}", va="center", color=_GREY)
     axes.set_xscale("log")
     axes.set_xlim(0.3, 1500)
     axes.axvline(1, color=_GREY)
