@@ -80,15 +80,14 @@ def _closed(jaxpr):
 def _by_implementation(body, equation, *args):
   """Writes a primitive of another library as it is computed by jax.numpy."""
   function = functools.partial(equation.primitive.impl, **equation.params)
-  refusal = "there is no rule for this primitive"
   try:
     closed = body.traced(function, *args)
   except Exception as error:  # pylint: disable=broad-except
     # It may need values, and raise whatever its authors chose.
-    raise errors.Unsupported(refusal) from error
+    raise errors.Unsupported("there is no rule for this primitive") from error
   # The implementation of jax's own primitives is the primitive.
   if equation.primitive in _primitives(closed.jaxpr):
-    raise errors.Unsupported(refusal)
+    raise errors.Unsupported("there is no rule for this primitive")
   return body.run(closed, args)
 
 
