@@ -410,24 +410,21 @@ def xla_ffi_jax_op(
         ],
         **private
     )
-    arguments = {
+    request = {
         "cc": "$(location {}_ffi.cc)".format(name),
-        "cores": json.encode(cores),
-        "handlers": json.encode(handlers),
+        "cores": cores,
+        "handlers": handlers,
         "json": "$(location lib{}_ext.cores.json)".format(name),
-        "least_rows": json.encode(least_rows),
+        "least_rows": least_rows,
         "op": prefix + name,
-        "shared": json.encode(shared),
+        "shared": shared,
         "source": "$(location {})".format(source),
     }
     native.genrule(
         name = name + ".source",
         srcs = [source],
         outs = [name + "_ffi.cc", "lib{}_ext.cores.json".format(name)],
-        cmd = "JAX_PLATFORMS=cpu $(location :{}.emit) ".format(name) + " ".join([
-            "--{}='{}'".format(key, value)
-            for key, value in arguments.items()
-        ]),
+        cmd = "JAX_PLATFORMS=cpu $(location :{}.emit) '{}'".format(name, json.encode(request)),
         message = "Writing C++ of",
         tools = [name + ".emit"],
         **private

@@ -3,17 +3,20 @@
 
 bazel run //tests/loops:benchmark -- --steps=1000
 
-With --least_rows=hmm, it prints what the BUILD file says as `least_rows`.
+With --least_rows=hmm, it prints what the BUILD file says as `least_rows`. Each
+time is of the wall clock, and the median of rounds in which all take turns.
 """
 
 from collections.abc import Callable
 import functools
+import json
 import statistics
 import time
 from unittest import mock
 
 from absl import app
 from absl import flags
+import gru
 import hmm
 import jax
 import jax.numpy as jnp
@@ -23,15 +26,34 @@ import lqr
 import metropolis
 import needleman_wunsch
 import numpy as np
+import pendulums
+import van_der_pol
 
+import formulations
 from jax_ffi_ops import kit
 
+_LOOPS = {
+    "lorenz": lorenz.lorenz,
+    "kalman": kalman.kalman,
+    "lqr": lqr.lqr,
+    "needleman_wunsch": needleman_wunsch.needleman_wunsch,
+    "hmm": hmm.hmm,
+    "metropolis": metropolis.metropolis,
+    "pendulums": pendulums.pendulums,
+    "van_der_pol": van_der_pol.van_der_pol,
+    "gru": gru.gru,
+}
+_BY_JAX = ("jax", "unrolled", "formulation")
+_ONLY = flags.DEFINE_list("loops", list(_LOOPS), "Which loops.")
 _STEPS = flags.DEFINE_integer("steps", 1000, "The steps of most loops.")
+_SIZE = flags.DEFINE_integer("size", 32, "Of the states of gru: 8 or 32.")
 _ROUNDS = flags.DEFINE_integer("rounds", 7, "How often each is timed.")
 _LEAST_ROWS = flags.DEFINE_list(
     "least_rows", [], "Print `least_rows` of these loops instead."
 )
 _ROWS = flags.DEFINE_list("rows", ["1", "64"], "How many rows a call has.")
+_JSON = flags.DEFINE_string("json", None, "A file to which times are added.")
+_SAVE = flags.DEFINE_string("save", None, "Draw those of --json to this .svg.")
 
 
 def _operands(name: str, rows: int, t: int):
@@ -48,34 +70,27 @@ def _operands(name: str, rows: int, t: int):
       model = [a, c, 0.01 * np.eye(4), 0.1 * np.eye(2)]
       return [0.1 * normal(t, 2), normal(4), eye(4), *model], (3, 4, 5, 6)
     case "lqr":
-      a = 0.98 * eye(4) + 0.05 * normal(4, 4)
-      weights = np.ones((rows, t))
-      return [
-          normal(4),
-          a,
-          0.3 * normal(4, 2),
-          eye(4),
-          eye(2),
-          weights,
-      ], ()
-    case "needleman_wunsch":
-      n = max(2, int(t**0.5) * 8)  # 64 t pairs or so
-      return [normal(n, n), np.full(rows, -0.5)], ()
+      a = 0.98 * eye(6) + 0.05 * normal(6, 6)
+      costs = [eye(6), eye(2), np.ones((rows, t))]
+      return [normal(6), a, 0.3 * normal(6, 2), *costs], ()
+    case "needleman_wunsch":  # t^2 / 4 pairs
+      return [normal(t // 2, t // 2), np.full(rows, -0.5)], ()
     case "hmm":
       return [normal(16), normal(16, 16), normal(t, 16)], ()
     case "metropolis":
       key = rng.integers(0, 2**32, (rows, 2), np.uint32)
       return [key, normal(2), np.ones((rows, t))], ()
-
-
-_LOOPS = {
-    "lorenz": lorenz.lorenz,
-    "kalman": kalman.kalman,
-    "lqr": lqr.lqr,
-    "needleman_wunsch": needleman_wunsch.needleman_wunsch,
-    "hmm": hmm.hmm,
-    "metropolis": metropolis.metropolis,
-}
+    case "pendulums":
+      start = [0.5 * normal(5), 0.1 * normal(5), 1 + 0.1 * normal(5)]
+      return [*start, np.full((rows, t), 1e-3)], ()
+    case "van_der_pol":  # Rows take from 500 steps on, up to ten times that.
+      mu = np.exp(rng.uniform(-1, 2.5, rows))
+      return [normal(2) + [2, 0], mu, np.full(rows, 20.0)], ()
+    case "gru":
+      h = _SIZE.value
+      weights = [rng.normal(size=(3, h, h)) / h**0.5 for _ in range(2)]
+      bias = rng.normal(size=(3, h))
+      return [0 * normal(h), normal(t, h), *weights, bias], (2, 3, 4)
 
 
 def _total(function, *operands):
@@ -94,6 +109,8 @@ def _compiled(function, operands, differentiable, unroll) -> Callable[[], None]:
 
 def _milliseconds(calls: dict[str, Callable[[], None]]) -> dict[str, float]:
   found = {name: [] for name in calls}
+  for call in calls.values():
+    call()
   for _ in range(_ROUNDS.value):
     for name, call in calls.items():
       before = time.perf_counter()
@@ -102,10 +119,11 @@ def _milliseconds(calls: dict[str, Callable[[], None]]) -> dict[str, float]:
   return {name: statistics.median(x) for name, x in found.items()}
 
 
-def _times(op, rows: int, backward: bool) -> dict[str, float]:
-  """Returns milliseconds of the handler and of jax, by who it is."""
+def _times(name: str, rows: int, backward: bool, all_ways=True):
+  """Returns milliseconds of the handler and of others, by who it is."""
+  op = _LOOPS[name]
   reference = op.declaration.reference.function
-  operands, shared = _operands(op.declaration.name, rows, _STEPS.value)
+  operands, shared = _operands(name, rows, _STEPS.value)
   operands = [
       jnp.asarray(x, None if x.dtype == np.uint32 else np.float32)
       for x in operands
@@ -117,45 +135,74 @@ def _times(op, rows: int, backward: bool) -> dict[str, float]:
   by_jax = jax.vmap(reference, axes)
   with kit.handlers_at_any_speed():
     calls = {"handler": _compiled(op, operands, argnums, 1)}
-  for unroll in (1, 4):
-    calls[f"jax {unroll}"] = _compiled(by_jax, operands, argnums, unroll)
+  calls["jax"] = _compiled(by_jax, operands, argnums, 1)
+  if all_ways:
+    calls["unrolled"] = _compiled(by_jax, operands, argnums, 4)
+    if name in formulations.JAX:
+      other = jax.vmap(formulations.JAX[name], axes)
+      calls["formulation"] = _compiled(other, operands, argnums, 1)
+    plain = [np.asarray(x) for x in operands]
+    peers = {"numpy": formulations.NUMPY, "numba": formulations.by_numba()}
+    for peer, loops in peers.items():
+      if name in loops and not backward:
+        calls[peer] = functools.partial(loops[name], *plain)
   return _milliseconds(calls)
 
 
 def _table() -> None:
   """Prints times, in Markdown."""
-  for name, op in _LOOPS.items():
+  for name in _ONLY.value:
     for rows in map(int, _ROWS.value):
       line = f"| {name} | {rows} |"
       for backward in (False, True):
-        if backward and not op.declaration.backward_platforms:
+        if backward and not _LOOPS[name].declaration.backward_platforms:
           line += " |"
           continue
-        found = _times(op, rows, backward)
+        found = _times(name, rows, backward)
+        if _JSON.value:
+          with open(_JSON.value, "a", encoding="utf-8") as file:
+            key = [name, rows, "gradient" if backward else "forward"]
+            print(json.dumps([*key, found]), file=file)
         ours = found.pop("handler")
-        best = min(found.values())
-        line += f" {best:.2f} / {ours:.2f} ms, {best / ours:.2g}x |"
+        best = min(found.pop(n) for n in _BY_JAX if n in found)
+        line += f" {best:.2f} / {ours:.2f} ms, {best / ours:.2g}x"
+        line += "".join(f", {n} {x / ours:.2g}x" for n, x in found.items())
+        line += " |"
       print(line, flush=True)
 
 
-def _least_rows(op, backward: bool) -> int | None:
+def _least_rows(name: str, backward: bool) -> int | None:
   """Returns from how many rows on the handler is faster than the reference."""
   least = None
-  for rows in reversed(range(7)):
-    found = _times(op, 1 << rows, backward)
-    if found["handler"] > found["jax 1"]:
+  for rows in (64, 16, 8, 4, 2, 1):
+    found = _times(name, rows, backward, all_ways=False)
+    print(f"  {name} {rows}: {found}", flush=True)
+    if found["handler"] > found["jax"]:
       return least
-    least = 1 << rows
+    least = rows
   return least
 
 
+def _draw() -> None:
+  import plot  # It needs matplotlib.
+
+  ratios = {}
+  with open(_JSON.value, encoding="utf-8") as lines:
+    for name, rows, kind, found in map(json.loads, lines):
+      best = min(found[n] for n in _BY_JAX if n in found)
+      ratios[name, rows, kind] = best / found["handler"]
+  plot.save(_SAVE.value, ratios)
+
+
 def main(_) -> None:
+  if _SAVE.value:
+    return _draw()
   if not _LEAST_ROWS.value:
     return _table()
   for name in _LEAST_ROWS.value:
-    op = _LOOPS[name]
-    passes = (False, True) if op.declaration.backward_platforms else (False,)
-    print(name, tuple(_least_rows(op, x) for x in passes), flush=True)
+    has_backward = _LOOPS[name].declaration.backward_platforms
+    passes = (False, True) if has_backward else (False,)
+    print(name, tuple(_least_rows(name, x) for x in passes), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import itertools
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
+from jax.extend import core as jex_core
 import jax.numpy as jnp
 import numpy as np
 
@@ -96,17 +97,34 @@ class RefusedTest(parameterized.TestCase):
           "with `sizes`",
       ),
       ({"dtypes": None}, "without `dtypes`"),
+      ({"skips_gradients": True}, "with `skips_gradients`"),
+      (
+          {"jvp": lambda x, y, x_dot: x_dot * 2, "backward_pass": True},
+          "with its own rule of derivatives",
+      ),
   )
   def test_declarations(self, declared, message):
     reference = lambda x, *_, **__: x * 2
+    declared = dict(declared)
+    backward = declared.pop("backward_pass", False)
     with self.assertRaisesRegex(errors.Unsupported, message):
-      _text(reference, {"n": 4}, **declared)
+      _text(reference, {"n": 4}, backward, **declared)
 
   def test_cores_of_other_names(self):
     with self.assertRaisesRegex(ValueError, r"has \['m'\]"):
       _text(jnp.sin, {"m": 4})
     with self.assertRaisesRegex(ValueError, r"no operand is named \['y'\]"):
       _text(lambda x: x * 2, {"n": 4}, shared=["y"])
+
+  def test_names_inside_other_names(self):
+    """A primitive of another library, whose own name jax's names contain."""
+    primitive = jex_core.Primitive("o")
+    primitive.def_impl(lambda x: jnp.cos(x) * x)
+    primitive.def_abstract_eval(lambda x: x)
+    self.assertIn("Cos(", _text(lambda x: primitive.bind(x), {"n": 4}))
+    primitive.def_impl(primitive.bind)
+    with self.assertRaisesRegex(errors.Unsupported, "o: there is no rule"):
+      _text(lambda x: primitive.bind(x), {"n": 4})
 
   def test_no_derivative(self):
     with self.assertRaisesRegex(errors.Unsupported, "backward = False"):
@@ -121,6 +139,10 @@ class TextTest(parameterized.TestCase):
         _text(_sum_of_steps, {}, backward).partition("\n")[2] for _ in range(2)
     )
     self.assertEqual(first, second)
+
+  def test_moves_of_arrays_without_axes(self):
+    reference = lambda x: x * jax.lax.rev(x[0], ()) + jnp.flip(x[1], ())
+    self.assertIn(" * ", _text(reference, {"n": 4}))
 
   def test_names_are_no_keywords(self):
     text = _text(lambda o, n: o * n, {}, True, signature="(n),(n)->(n)")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The suite passes for loops whose handlers the build wrote."""
 
+import pathlib
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import hmm
@@ -17,6 +19,7 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
+import python_process
 
 
 def _near(value, scale=0.1):
@@ -98,6 +101,42 @@ class MetropolisTest(parameterized.TestCase):
     expected = jax.jit(jax.vmap(metropolis.reference))(key, x, widths)
     # The same proposals are taken; each adds the error of a normal number.
     np.testing.assert_allclose(got, expected, rtol=0, atol=50 * 2e-6)
+
+
+class RowsTest(parameterized.TestCase):
+
+  @parameterized.product(
+      op=(
+          (hmm.hmm, ((3,), (3, 3), (5, 3))),
+          (lqr.lqr, ((4,), (4, 4), (4, 2), (4, 4), (2, 2), (5,))),
+          (needleman_wunsch.needleman_wunsch, ((5, 6), ())),
+      ),
+      value=(np.nan, np.inf, -np.inf),
+  )
+  def test_infinite_and_nan_rows_stay_alone(self, op, value):
+    op, cores = op
+    rng = np.random.default_rng(0)
+    finite = [rng.normal(size=(11, *x)).astype(np.float32) for x in cores]
+    spoiled = [x.copy() for x in finite]
+    for x in spoiled:
+      x[4] = value
+
+    @jax.jit
+    def both_passes(*operands):
+      result, pull_back = jax.vjp(op, *operands)
+      return result, *pull_back(jnp.ones_like(result))
+
+    others = np.arange(11) != 4
+    got = [np.asarray(x) for x in both_passes(*spoiled)]
+    self.assertFalse(np.isfinite(got[0][4]))
+    for x, want in zip(got, both_passes(*finite), strict=True):
+      want = np.asarray(want)
+      self.assertEqual(x[others].tobytes(), want[others].tobytes())
+
+  def test_any_number_of_threads(self):
+    program = pathlib.Path(__file__).with_name("bits.py")
+    processes = [python_process.start(program, NPROC=str(n)) for n in (1, 2, 8)]
+    self.assertLen(set(python_process.outputs(self, processes, 200)), 1)
 
 
 class CoresTest(absltest.TestCase):

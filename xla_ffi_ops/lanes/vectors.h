@@ -195,14 +195,17 @@ XLA_FFI_OPS_HD To FromMask(M mask) {
   }
 }
 
-// NaN if either is.
+// NaN if either is. Two selections are two instructions each of a scalar, too:
+// g++ would compute the two conditions as integers, and branch.
 template <typename V>
 XLA_FFI_OPS_HD V Max(V a, V b) {
-  return (a > b) | (a != a) ? a : b;
+  const V larger = a > b ? a : b;
+  return a != a ? a : larger;
 }
 template <typename V>
 XLA_FFI_OPS_HD V Min(V a, V b) {
-  return (a < b) | (a != a) ? a : b;
+  const V smaller = a < b ? a : b;
+  return a != a ? a : smaller;
 }
 
 template <typename V>

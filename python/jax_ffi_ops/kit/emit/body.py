@@ -16,7 +16,6 @@ from jax.extend import core as jex_core
 import numpy as np
 
 from jax_ffi_ops.kit import _jax
-from jax_ffi_ops.kit.emit import calls
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import rules
 from jax_ffi_ops.kit.emit import values
@@ -27,6 +26,8 @@ from jax_ffi_ops.kit.emit.writer import Writer
 
 # Larger results of constants are computed by the handler, not by the build.
 _MOST_FOLDED = 1 << 16
+# Their own equations say more of what is written than they do.
+_LOOPS = {"scan", "while", "cond"}
 
 
 @dataclasses.dataclass
@@ -100,7 +101,7 @@ class Body:
     outer = self._where
     self._where = where = _jax.source_line(equation) or outer
     name = equation.primitive.name
-    inner = calls.callee(equation)
+    inner = rules.callee(equation)
     try:
       if inner is not None:
         to = {
@@ -109,24 +110,34 @@ class Body:
             if x in destinations and uses[x] == 1
         }
         return self.run(inner, operands, to)
-      if all(isinstance(x, Constant) for x in operands):
+      rule = rules.find(name)
+      if rule.folds and all(isinstance(x, Constant) for x in operands):
         folded = _fold(equation, operands)
         if folded is not None:
           return folded
-      rule = rules.find(name)
-      keys = [x.aval for x in equation.invars if _is_key(x.aval)]
-      if keys and name not in rules.OF_KEYS:
+      if not rule.of_keys and any(_is_key(x.aval) for x in equation.invars):
         raise errors.Unsupported("of keys of jax.random")
-      if name not in rules.LOOPS:
+      if name not in _LOOPS:
         self.writer.comment(f"{name}, {where}")
       once = [uses[x] == 1 for x in equation.outvars]
-      to = [
-          destinations.get(x) if alone else None
-          for x, alone in zip(equation.outvars, once)
-      ]
-      used = tuple(uses[x] > 0 for x in equation.outvars)
-      found = rule(
-          self, Equation(equation, tuple(to), all(once), used), *operands
+      shape, dtype = physical(equation.outvars[0].aval)
+      found = rule.write(
+          self,
+          Equation(
+              primitive=equation.primitive,
+              params=equation.params,
+              invars=equation.invars,
+              outvars=equation.outvars,
+              shape=shape,
+              dtype=dtype,
+              destinations=tuple(
+                  destinations.get(x) if alone else None
+                  for x, alone in zip(equation.outvars, once)
+              ),
+              once=all(once),
+              used=tuple(uses[x] > 0 for x in equation.outvars),
+          ),
+          *operands,
       )
     except errors.Unsupported as error:
       if error.where:
@@ -136,9 +147,11 @@ class Body:
       self._where = outer
     return found if isinstance(found, list) else [found]
 
-  def retrace(self, function: Any, *args: Value) -> list[Value]:
+  def retrace(self, function: Any, *args: Value, to=()) -> list[Value]:
     """Writes a function of jax.numpy in place of an equation."""
-    return self.run(self.traced(function, *args), args)
+    closed = self.traced(function, *args)
+    pairs = zip(closed.jaxpr.outvars, to)
+    return self.run(closed, args, {x: own for x, own in pairs if own})
 
   def traced(self, function: Any, *args: Value) -> jex_core.ClosedJaxpr:
     avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args]
@@ -175,46 +188,33 @@ class Equation:
   """An equation for a rule.
 
   Attributes:
-    equation: of the jaxpr.
+    primitive: of the jaxpr's equation, as are params, invars and outvars.
+    shape: of the first result.
+    dtype: of the first result.
     destinations: where each result has to be, if it is known.
     once: whether each result is read only once.
     used: whether each result is read at all.
   """
 
-  equation: Any
+  primitive: jex_core.Primitive
+  params: Mapping[str, Any]
+  invars: Sequence[Any]
+  outvars: Sequence[Any]
+  shape: tuple[Any, ...]
+  dtype: np.dtype
   destinations: tuple[Memory | None, ...]
   once: bool
   used: tuple[bool, ...]
 
   @property
-  def params(self) -> Mapping[str, Any]:
-    return self.equation.params
-
-  @property
   def name(self) -> str:
-    return self.equation.primitive.name
-
-  @property
-  def outvars(self) -> Sequence[Any]:
-    return self.equation.outvars
-
-  @property
-  def invars(self) -> Sequence[Any]:
-    return self.equation.invars
-
-  @property
-  def shape(self) -> tuple[Any, ...]:
-    return physical(self.outvars[0].aval)[0]
+    return self.primitive.name
 
   @property
   def words(self) -> int:
     """How many dimensions the first operand has behind those of its aval."""
     aval = self.invars[0].aval
     return len(physical(aval)[0]) - len(aval.shape)
-
-  @property
-  def dtype(self) -> np.dtype:
-    return physical(self.outvars[0].aval)[1]
 
 
 def _is_key(aval):
@@ -245,17 +245,13 @@ def _uses(jaxpr):
 
 
 def _fold(equation, operands):
-  """Returns what JAX computes of constants, or None if it should not."""
-  name = equation.primitive.name
+  """Returns what JAX computes of constants, or None if that is large."""
   sizes = [x.aval.size for x in equation.outvars]
-  if name in rules.LOOPS or name in rules.NEVER_FOLDED:
-    return None
   if not all(isinstance(n, int) and n <= _MOST_FOLDED for n in sizes):
     return None
   with jax.ensure_compile_time_eval():
     found = equation.primitive.bind(
         *(jax.numpy.asarray(x.array) for x in operands), **equation.params
     )
-  if not equation.primitive.multiple_results:
-    found = [found]
+  found = found if equation.primitive.multiple_results else [found]
   return [Constant.of(x) for x in found]

@@ -8,7 +8,6 @@ that differs between lanes computes all cases that some lane takes, and selects.
 """
 
 import contextlib
-import functools
 
 import jax.numpy as jnp
 import numpy as np
@@ -26,18 +25,12 @@ def _variable(body, start: values.Value, lanes: bool) -> values.Value:
   """Returns what holds a carry: C++ variables or memory that may change."""
   writer = body.writer
   if not values.is_small(start.shape):
-    memory = writer.buffer(start.shape, start.dtype, lanes)
-    writer.store(memory, start)
-    return memory
-  ctype = writer.type_of(start.dtype, lanes)
-  names = []
-  for text in writer.names_of(start).ravel():
-    if lanes and not start.lanes:
-      text = writer.splat(text, start.dtype)
-    names.append(writer.name("c"))
-    writer.line(f"{ctype} {names[-1]} = {text};")
-  names = values.objects(names, start.shape)
-  return Scalars.of(names, start.dtype, lanes)
+    return writer.copied(start, lanes)
+  names = [
+      writer.variable(text, start.dtype, lanes, "c")
+      for text in writer.names_in_lanes(start, lanes).ravel()
+  ]
+  return Scalars.of(values.objects(names, start.shape), start.dtype, lanes)
 
 
 def _assign(body, variables, results, mask=None) -> None:
@@ -52,16 +45,12 @@ def _assign(body, variables, results, mask=None) -> None:
         continue
       shared = value.reads & {x.buffer for x in variables if x.reads}
       if shared or not isinstance(value, Memory):
-        copy = writer.buffer(value.shape, value.dtype, value.lanes)
-        writer.store(copy, value)
-        value = copy
+        value = writer.copied(value, value.lanes)
       waiting.append(value)
       continue
     texts = []
-    names = writer.names_of(value).ravel()
+    names = writer.names_in_lanes(value, to.lanes).ravel()
     for name, text in zip(to.names.ravel(), names):
-      if to.lanes and not value.lanes:
-        text = writer.splat(text, to.dtype)
       if mask and to.lanes and text != name:
         text = f"Select({mask}, {text}, {name})"
       # A name of a variable may be that of one that changes first.
@@ -105,16 +94,14 @@ def _constant(body, value):
     return value
   if not values.is_small(value.shape, _MOST_COPIED):
     return value
-  copy = body.writer.buffer(value.shape, value.dtype, True)
-  body.writer.store(copy, value)
-  return copy
+  return body.writer.copied(value, True)
 
 
 def _reads(args):
   return frozenset().union(*(x.reads for x in args))
 
 
-@rule("scan")
+@rule("scan", of_keys=True, folds=False)
 def _scan(body, equation, *args):
   writer, params = body.writer, equation.params
   consts, carries = params["num_consts"], params["num_carry"]
@@ -151,7 +138,7 @@ def _scan(body, equation, *args):
   return [*carry, *(dropped if y is None else y for y in ys)]
 
 
-@rule("while")
+@rule("while", of_keys=True, folds=False)
 def _while(body, equation, *args):
   writer, params = body.writer, equation.params
   first, second = params["cond_nconsts"], params["body_nconsts"]
@@ -180,13 +167,8 @@ def _while(body, equation, *args):
     with _masked(body, mask):
       found = body.run(params["body_jaxpr"], [*of_body, *carry], pinned=pinned)
       if goes_on.shape:
-        found = [
-            *map(
-                functools.partial(_continued, body, goes_on),
-                found,
-                carry,
-            )
-        ]
+        pairs = zip(found, carry)
+        found = [_continued(body, goes_on, new, old) for new, old in pairs]
     _assign(body, carry, found, mask)
   return carry
 
@@ -202,7 +184,7 @@ def _continued(body, goes_on, new, old):
   return found
 
 
-@rule("cond")
+@rule("cond", of_keys=True, folds=False)
 def _cond(body, equation, which, *args):
   writer, branches = body.writer, equation.params["branches"]
   if isinstance(which, values.Constant):
@@ -216,7 +198,7 @@ def _cond(body, equation, which, *args):
   for variable, own in zip(equation.outvars, lanes):
     shape, dtype = physical(variable.aval)
     if values.is_small(shape):
-      zero = Scalars.of(np.full(shape, cpp.literal(0, dtype), object), dtype, 0)
+      zero = values.Constant.of(np.zeros(shape, dtype))
       outs.append(_variable(body, zero, own))
     else:
       outs.append(writer.buffer(shape, dtype, own))
@@ -241,21 +223,16 @@ def _cond(body, equation, which, *args):
 
 @rule("custom_linear_solve")
 def _custom_linear_solve(body, equation, *args):
-  lengths, jaxprs = (
-      equation.params["const_lengths"],
-      equation.params["jaxprs"],
-  )
+  lengths = equation.params["const_lengths"]
   begin = lengths.matvec + lengths.vecmat
-  consts = args[begin : begin + lengths.solve]
-  operands = args[begin + lengths.solve + lengths.transpose_solve :]
-  return body.run(jaxprs.solve, [*consts, *operands])
+  end = begin + lengths.solve
+  operands = args[end + lengths.transpose_solve :]
+  solve = equation.params["jaxprs"].solve
+  return body.run(solve, [*args[begin:end], *operands])
 
 
-@rule("platform_index")
+@rule("platform_index", folds=False)
 def _platform(body, equation):
   del body
-  platforms = equation.params["platforms"]
-  found = [
-      k for k, names in enumerate(platforms) if not names or "cpu" in names
-  ]
-  return values.Constant.of(np.int32(found[0]))
+  of_cpu = [not x or "cpu" in x for x in equation.params["platforms"]]
+  return values.Constant.of(np.int32(of_cpu.index(True)))

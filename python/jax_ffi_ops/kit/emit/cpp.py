@@ -67,6 +67,15 @@ def is_float(dtype: Any) -> bool:
   return jax.numpy.issubdtype(dtype, np.floating)
 
 
+def limits(dtype: Any) -> tuple[Any, Any]:
+  """Returns the least and the largest number, or the infinities."""
+  if np.dtype(dtype) == bool:
+    return False, True
+  if is_float(dtype):
+    return -np.inf, np.inf
+  return np.iinfo(dtype).min, np.iinfo(dtype).max
+
+
 def literal(value: Any, dtype: Any) -> str:
   """Returns an element as a C++ expression of its scalar type."""
   ctype = scalar(dtype)

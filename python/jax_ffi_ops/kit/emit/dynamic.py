@@ -2,6 +2,7 @@
 """Slices, gathers and scatters at indices that are known when they run."""
 
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 from typing import Any
 
@@ -94,7 +95,7 @@ def _starts(body, shape, sizes, starts):
   ]
 
 
-@rule("dynamic_slice")
+@rule("dynamic_slice", of_keys=True)
 def _dynamic_slice(body, equation, x, *starts):
   sizes = equation.shape
   memory = body.writer.in_memory(x)
@@ -120,9 +121,7 @@ def _changing(body, x, lanes: bool) -> Memory:
       and body.is_free(x.buffer)
   ):
     return x
-  copy = body.writer.buffer(x.shape, x.dtype, lanes)
-  body.writer.store(copy, x)
-  return copy
+  return body.writer.copied(x, lanes)
 
 
 def _apart(body, value, x) -> values.Value:
@@ -130,9 +129,7 @@ def _apart(body, value, x) -> values.Value:
   value = body.settled(value)
   if value.reads.isdisjoint(x.reads):
     return value
-  copy = body.writer.buffer(value.shape, value.dtype, value.lanes)
-  body.writer.store(copy, value)
-  return copy
+  return body.writer.copied(value, value.lanes)
 
 
 @rule("dynamic_update_slice")
@@ -146,11 +143,9 @@ def _dynamic_update_slice(body, equation, x, update, *starts):
   out = _changing(body, x, lanes)
   window = _window(body, out, update.shape, starts)
   if isinstance(update, values.Scalars):
+    names = writer.names_in_lanes(update, lanes)
     for index in np.ndindex(*update.shape):
-      text = update.names[index]
-      if lanes and not update.lanes:
-        text = writer.splat(text, update.dtype)
-      window.write(body, [str(i) for i in index], text)
+      window.write(body, list(map(str, index)), names[index])
     return out
   update = writer.in_memory(update)
   with writer.loops(update.shape) as index:
@@ -158,57 +153,92 @@ def _dynamic_update_slice(body, equation, x, update, *starts):
   return out
 
 
+@contextlib.contextmanager
+def _windows(body, x, indices, shape, sizes, dims, clips):
+  """Goes over the elements of windows of x that begin at indices.
+
+  Args:
+    body: what is being written.
+    x: memory in which the windows are.
+    indices: where they begin.
+    shape: of an array with all windows, one for each index.
+    sizes: of a window, in the dimensions of x.
+    dims: those of a window in that array; those of x that a window has not;
+      those of x that have an index; pairs of those of x and of indices that
+      count the windows.
+    clips: whether all windows are moved inside.
+
+  Yields:
+    The window, whether it is inside (or None if it has to be), the index of an
+    element in the array and that in the window.
+  """
+  of_window, dropped, indexed, counting = dims
+  writer = body.writer
+  of_indices = [d for d in range(len(shape)) if d not in of_window]
+  kept = [d for d in range(len(x.shape)) if d not in dropped]
+  place, own = [""] * len(shape), ["0"] * len(x.shape)
+  with writer.loops([shape[d] for d in of_indices]) as outer:
+    starts: list[Any] = [("0", None)] * len(x.shape)
+    tests = []
+    for k, d in enumerate(indexed):
+      text = _index(body, indices, [*outer, str(k)])
+      most = cpp.dim(x.shape[d] - sizes[d])
+      if not clips:
+        mask = writer.type_of(bool, indices.lanes)
+        tests.append(f"IsInside<{mask}>({text}, {most})")
+      starts[d] = _clamped(body, text, indices, most)
+    for d, at in counting:
+      starts[d] = (outer[at], None)
+    inside = None
+    if tests:
+      inside = writer.let(" & ".join(tests), bool, indices.lanes)
+    window = _window(body, x, sizes, starts)
+    with writer.loops([sizes[d] for d in kept]) as inner:
+      for d, i in zip([*of_indices, *of_window], [*outer, *inner]):
+        place[d] = i
+      for d, i in zip(kept, inner):
+        own[d] = i
+      yield window, inside, place, own
+
+
 @rule("gather")
 def _gather(body, equation, x, indices):
-  params = equation.params
-  if isinstance(indices, values.Constant) and all(
-      map(values.is_small, (x.shape, equation.shape))
-  ):
+  params, writer = equation.params, body.writer
+  is_small = all(map(values.is_small, (x.shape, equation.shape)))
+  if isinstance(indices, values.Constant) and is_small:
     return _gather_constant(body, equation, x, indices)
-  numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
+  numbers = params["dimension_numbers"]
   lanes = x.lanes or indices.lanes
-  writer, memory = body.writer, body.writer.in_memory(x)
-  indices = writer.readable(indices)
+  memory, indices = writer.in_memory(x), writer.readable(indices)
   out = writer.buffer(equation.shape, x.dtype, lanes)
-  offset_dims = numbers.offset_dims
-  batch = [d for d in range(len(out.shape)) if d not in offset_dims]
-  dropped = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
-  window_dims = [d for d in range(len(x.shape)) if d not in dropped]
-  with writer.loops([out.shape[d] for d in batch]) as outer:
-    starts, inside = _scattered(
-        body, x.shape, sizes, indices, outer, "FILL" not in str(params["mode"]),
-        numbers.start_index_map,
-        zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims),
-    )  # fmt: skip
-    window = _window(body, memory, sizes, starts)
-    with writer.loops([sizes[d] for d in window_dims]) as inner:
-      place, own = [""] * len(out.shape), ["0"] * len(x.shape)
-      for d, i in zip([*batch, *offset_dims], [*outer, *inner]):
-        place[d] = i
-      for d, i in zip(window_dims, inner):
-        own[d] = i
-      text = window.read(body, own)
-      if lanes and not x.lanes and window.lanes is None:
-        text = writer.splat(text, x.dtype)
-      if inside:
-        fill = params["fill_value"]
-        if fill is None:
-          fill = np.nan if cpp.is_float(x.dtype) else _integer_fill(x.dtype)
-        fill = cpp.literal(fill, x.dtype)
-        if lanes:
-          fill = writer.splat(fill, x.dtype)
-          if not indices.lanes:
-            inside = writer.splat(inside, bool)
-        text = f"Select({inside}, {text}, {fill})"
-      writer.line(f"{out.at(place)} = {text};")
+  dims = (
+      numbers.offset_dims,
+      {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims},
+      numbers.start_index_map,
+      zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims),
+  )
+  clips = "FILL" not in str(params["mode"])
+  with _windows(
+      body, memory, indices, out.shape, params["slice_sizes"], dims, clips
+  ) as (window, inside, place, own):
+    text = window.read(body, own)
+    if lanes and not x.lanes and window.lanes is None:
+      text = writer.splat(text, x.dtype)
+    if inside:
+      fill = params["fill_value"]
+      if fill is None:
+        fill = np.nan if cpp.is_float(x.dtype) else _integer_fill(x.dtype)
+      fill = writer.literal(fill, x.dtype, lanes)
+      if lanes and not indices.lanes:
+        inside = writer.splat(inside, bool)
+      text = f"Select({inside}, {text}, {fill})"
+    writer.line(f"{out.at(place)} = {text};")
   return body.loaded(out)
 
 
 def _integer_fill(dtype):
-  if dtype == bool:
-    return True
-  info = np.iinfo(dtype)
-  return info.min if info.min < 0 else info.max
+  least, most = cpp.limits(dtype)
+  return least or most  # That of unsigned numbers and of bools is the largest.
 
 
 def _gather_constant(body, equation, x, indices):
@@ -216,85 +246,54 @@ def _gather_constant(body, equation, x, indices):
   numbers = jnp.arange(x.size, dtype=np.int32).reshape(x.shape)
   params = dict(equation.params, fill_value=-1)
   with jax.ensure_compile_time_eval():
-    found = equation.equation.primitive.bind(
+    found = equation.primitive.bind(
         numbers, jnp.asarray(indices.array), **params
     )
-  names = body.writer.names_of(x).ravel()
-  found = np.asarray(found)
   if (found < 0).any():
     raise errors.Unsupported("constant indices out of bounds")
-  names = values.objects([names[i] for i in found.ravel()], found.shape)
-  return values.Scalars.of(names, x.dtype, x.lanes)
-
-
-def _scattered(body, shape, sizes, indices, batch, clips, mapped, batching):
-  """Returns the starts of a window, and the name of whether it is inside."""
-  writer = body.writer
-  starts: list[Any] = [("0", None)] * len(shape)
-  inside = []
-  for k, d in enumerate(mapped):
-    text = _index(body, indices, [*batch, str(k)])
-    most = cpp.dim(shape[d] - sizes[d])
-    if not clips:
-      mask = writer.type_of(bool, indices.lanes)
-      inside.append(f"IsInside<{mask}>({text}, {most})")
-    starts[d] = _clamped(body, text, indices, most)
-  for d, at in batching:
-    starts[d] = (batch[at], None)
-  if not inside:
-    return starts, None
-  return starts, writer.let(" & ".join(inside), bool, indices.lanes)
+  names = body.writer.names_of(x).ravel()[np.asarray(found).ravel()]
+  return values.Scalars.of(names.reshape(found.shape), x.dtype, x.lanes)
 
 
 _COMBINE = {
-    "scatter": lambda a, b: b,
-    "scatter-add": lambda a, b: f"{a} + {b}",
-    "scatter-max": lambda a, b: f"Max({a}, {b})",
-    "scatter-min": lambda a, b: f"Min({a}, {b})",
-    "scatter-mul": lambda a, b: f"{a} * {b}",
-    "scatter-sub": lambda a, b: f"{a} - {b}",
+    "scatter": "{1}",
+    "scatter-add": "{} + {}",
+    "scatter-max": "Max({}, {})",
+    "scatter-min": "Min({}, {})",
+    "scatter-mul": "{} * {}",
+    "scatter-sub": "{} - {}",
 }
 
 
 @rule(*_COMBINE)
 def _scatter(body, equation, x, indices, update):
   params, writer = equation.params, body.writer
-  combine = _COMBINE[equation.name]
   numbers = params["dimension_numbers"]
   lanes = any(v.lanes for v in (x, indices, update))
   update = writer.in_memory(_apart(body, update, x))
   indices = writer.in_memory(_apart(body, indices, x))
   out = _changing(body, x, lanes)
-  window = numbers.update_window_dims
-  batch = [d for d in range(len(update.shape)) if d not in window]
   dropped = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
-  window_dims = [d for d in range(len(x.shape)) if d not in dropped]
-  sizes = [1] * len(x.shape)
-  for d, at in zip(window_dims, window):
-    sizes[d] = update.shape[at]
-  with writer.loops([update.shape[d] for d in batch]) as outer:
-    starts, inside = _scattered(
-        # XLA drops what a promise said to be inside, and is not.
-        body, x.shape, sizes, indices, outer, "CLIP" in str(params["mode"]),
-        numbers.scatter_dims_to_operand_dims,
-        zip(
-            numbers.operand_batching_dims,
-            numbers.scatter_indices_batching_dims,
-        ),
-    )  # fmt: skip
-    part = _window(body, out, sizes, starts)
-    with writer.loops([update.shape[d] for d in window]) as inner:
-      place, own = [""] * len(update.shape), ["0"] * len(x.shape)
-      for d, i in zip([*batch, *window], [*outer, *inner]):
-        place[d] = i
-      for d, i in zip(window_dims, inner):
-        own[d] = i
-      before = part.read(body, own)
-      text = combine(before, writer.element(update, place, lanes))
-      if inside:
-        where = inside
-        if lanes and not indices.lanes:
-          where = writer.splat(inside, bool)
-        text = f"Select({where}, {text}, {before})"
-      part.write(body, own, text)
+  of_window = iter(update.shape[d] for d in numbers.update_window_dims)
+  sizes = [1 if d in dropped else next(of_window) for d in range(len(x.shape))]
+  dims = (
+      numbers.update_window_dims,
+      dropped,
+      numbers.scatter_dims_to_operand_dims,
+      zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims),
+  )
+  # XLA drops what a promise said to be inside, and is not.
+  clips = "CLIP" in str(params["mode"])
+  with _windows(body, out, indices, update.shape, sizes, dims, clips) as (
+      window, inside, place, own,
+  ):  # fmt: skip
+    before = window.read(body, own)
+    text = _COMBINE[equation.name].format(
+        before, writer.element(update, place, lanes)
+    )
+    if inside:
+      if lanes and not indices.lanes:
+        inside = writer.splat(inside, bool)
+      text = f"Select({inside}, {text}, {before})"
+    window.write(body, own, text)
   return out

@@ -16,42 +16,58 @@ from jax_ffi_ops.kit.emit.values import Lazy
 from jax_ffi_ops.kit.emit.values import Scalars
 
 # By C++'s own operators. A scalar beside a vector stands for all lanes.
-_INFIX = {"add": "+", "add_any": "+", "sub": "-", "mul": "*"}
-_BITWISE = {"and": "&", "or": "|", "xor": "^"}
-_COMPARE = {
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "eq": "==",
-    "ne": "!=",
+_OPERATORS = {
+    "add": "{} + {}",
+    "add_any": "{} + {}",
+    "and": "{} & {}",
+    "div": "{} / {}",
+    "eq": "{} == {}",
+    "ge": "{} >= {}",
+    "gt": "{} > {}",
+    "le": "{} <= {}",
+    "lt": "{} < {}",
+    "mul": "{} * {}",
+    "ne": "{} != {}",
+    "or": "{} | {}",
+    "sub": "{} - {}",
+    "xor": "{} ^ {}",
 }
 # Of bools: all bits of a mask are set, which is -1 and no 1.
-_COMPARE_BOOLS = {
-    "lt": "Not({}) & {}",
-    "le": "Not({}) | {}",
-    "gt": "{} & Not({})",
-    "ge": "{} | Not({})",
+_OF_BOOLS = {
     "eq": "Not({} ^ {})",
+    "ge": "{} | Not({})",
+    "gt": "{} & Not({})",
+    "le": "Not({}) | {}",
+    "lt": "Not({}) & {}",
+    "max": "{} | {}",
+    "min": "{} & {}",
     "ne": "{} ^ {}",
 }
-# By functions of vectors.h and math.h, of the same names in other letters, but
-# for a few.
-_FUNCTIONS = (
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt",
-    "ceil", "clz", "cos", "cosh", "erf", "erf_inv", "erfc", "exp", "exp2",
-    "expm1", "floor", "log", "log1p", "logistic", "max", "min", "nextafter",
-    "population_count", "rem", "rsqrt", "shift_left", "shift_right_arithmetic",
-    "shift_right_logical", "sign", "sin", "sinh", "sqrt", "square", "tan",
-    "tanh",
-)  # fmt: skip
-_RENAMED = {
-    "clz": "LeadingZeros",
-    "nextafter": "NextAfter",
-    "population_count": "CountBits",
-    "rem": "Remainder",
-    "shift_right_arithmetic": "ShiftRight",
+# By functions of vectors.h and math.h. {t} is the type of the result.
+_CALLS = {
+    "clamp": "Min(Max({1}, {0}), {2})",
+    "clz": "LeadingZeros({})",
+    "is_finite": "IsFinite<{t}>({})",
+    "neg": "-{}",
+    "nextafter": "NextAfter({}, {})",
+    "population_count": "CountBits({})",
+    "rem": "Remainder({}, {})",
+    "shift_right_arithmetic": "ShiftRight({}, {})",
 }
+# By those of the same names in other letters.
+_SHORT = (
+    "abs", "max", "min", "not", "shift_left", "shift_right_logical", "sign",
+    "sqrt", "square",
+)  # fmt: skip
+_LONG = (
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil",
+    "cos", "cosh", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor",
+    "log", "log1p", "logistic", "pow", "rsqrt", "sin", "sinh", "tan", "tanh",
+)  # fmt: skip
+# Those of many instructions are not repeated for more elements than these.
+_MOST_LONG = 4
+# What changes no number, as XLA simplifies it.
+_NEUTRAL = {"add": 0, "add_any": 0, "mul": 1}
 
 
 def apply(
@@ -115,64 +131,34 @@ def _is_small(value):
   return values.is_small(value.shape)
 
 
-@rule("add", "add_any", "sub", "mul", "and", "or", "xor")
-def _infix(body, equation, *args):
+@rule(*_OPERATORS, *_CALLS, *_SHORT, *_LONG)
+def _by_table(body, equation, *args):
   name, dtype = equation.name, equation.dtype
-  sign = (_INFIX | _BITWISE)[name]
-  zero, one = cpp.literal(0, dtype), cpp.literal(1, dtype)
+  if name == "div" and not cpp.is_float(dtype):
+    name = "quotient"
+  if name == "pow" and args[1].dtype != dtype:  # An integer.
+    return body.retrace(lambda a, b: a ** b.astype(a.dtype), *args)
+  places = ", ".join(["{}"] * len(args))
+  text = _CALLS.get(name, f"{cpp.camel(name)}({places})")
+  ctype = body.writer.type_of(dtype, any(x.lanes for x in args))
+  of_bools = args[0].dtype == bool and name in _OF_BOOLS
+  mixed = name in _OPERATORS and not of_bools
+  if of_bools:
+    text = _OF_BOOLS[name]
+  elif mixed:
+    text = _OPERATORS[name]
+    if dtype != args[0].dtype and ctype != "bool":  # A comparison.
+      text = f"As<{ctype}>({text})"
+  neutral = cpp.literal(_NEUTRAL[name], dtype) if name in _NEUTRAL else None
 
-  def function(a, b):
-    if name in ("add", "add_any") and zero in (a, b):  # As XLA simplifies it.
-      return b if a == zero else a
-    if name == "mul" and one in (a, b):
-      return b if a == one else a
-    return f"{a} {sign} {b}"
+  def function(*parts):
+    if neutral in parts:
+      return parts[0] if parts[1] == neutral else parts[1]
+    return text.format(*parts, t=ctype)
 
-  return apply(body, equation, args, function, mixed=True)
-
-
-@rule("div")
-def _div(body, equation, *args):
-  if cpp.is_float(equation.dtype):
-    return apply(body, equation, args, lambda a, b: f"{a} / {b}", mixed=True)
-  return apply(body, equation, args, lambda a, b: f"Quotient({a}, {b})")
-
-
-@rule("neg")
-def _neg(body, equation, x):
-  return apply(body, equation, [x], lambda a: f"-{a}")
-
-
-@rule("not")
-def _not(body, equation, x):
-  return apply(body, equation, [x], lambda a: f"Not({a})")
-
-
-# Those of a few instructions. Others are many: their text is not repeated.
-_SHORT = {"abs", "max", "min", "sign", "sqrt", "square"}
-_MOST_LONG = 4
-
-
-@rule(*_FUNCTIONS)
-def _function(body, equation, *args):
-  name = _RENAMED.get(equation.name) or cpp.camel(equation.name)
-  if equation.dtype == bool:
-    sign = {"max": "|", "min": "&"}[equation.name]
-    return apply(body, equation, args, lambda a, b: f"{a} {sign} {b}")
-  is_short = equation.name in _SHORT or not cpp.is_float(equation.dtype)
-  return apply(
-      body, equation, args, lambda *x: f"{name}({', '.join(x)})",
-      most=values.SMALL if is_short else _MOST_LONG,
-  )  # fmt: skip
-
-
-@rule("pow")
-def _pow(body, equation, x, y):
-  if y.dtype != x.dtype:  # An integer.
-    return body.retrace(lambda a, b: a ** b.astype(a.dtype), x, y)
-  return apply(
-      body, equation, [x, y], lambda a, b: f"Pow({a}, {b})", most=_MOST_LONG
-  )
+  is_long = name in (*_LONG, "nextafter", "rem") and cpp.is_float(dtype)
+  most = _MOST_LONG if is_long else values.SMALL
+  return apply(body, equation, args, function, mixed, most)
 
 
 @rule("round")
@@ -183,37 +169,11 @@ def _round(body, equation, x):
   return apply(body, equation, [x], lambda a: f"{name}({a})")
 
 
-@rule(*_COMPARE)
-def _compare(body, equation, *args):
-  if args[0].dtype == bool:
-    text = _COMPARE_BOOLS[equation.name]
-    return apply(body, equation, args, text.format)
-  sign = _COMPARE[equation.name]
-  mask = body.writer.type_of(bool, any(x.lanes for x in args))
-
-  def function(a, b):
-    return (
-        f"As<{mask}>({a} {sign} {b})" if mask != "bool" else f"{a} {sign} {b}"
-    )
-
-  return apply(body, equation, args, function, mixed=True)
-
-
-@rule("is_finite")
-def _is_finite(body, equation, x):
-  mask = body.writer.type_of(bool, x.lanes)
-  return apply(body, equation, [x], lambda a: f"IsFinite<{mask}>({a})")
-
-
 @rule("select_n")
 def _select(body, equation, which, *cases):
   if which.dtype == bool:
-    return apply(
-        body,
-        equation,
-        [which, *cases],
-        lambda m, a, b: f"Select({m}, {b}, {a})",
-    )
+    choose = lambda mask, a, b: f"Select({mask}, {b}, {a})"
+    return apply(body, equation, [which, *cases], choose)
   lanes = any(x.lanes for x in [which, *cases])
   mask = body.writer.type_of(bool, lanes)
 
@@ -224,13 +184,6 @@ def _select(body, equation, which, *cases):
     return text
 
   return apply(body, equation, [which, *cases], function)
-
-
-@rule("clamp")
-def _clamp(body, equation, *args):
-  return apply(
-      body, equation, args, lambda low, x, high: f"Min(Max({x}, {low}), {high})"
-  )
 
 
 @rule("integer_pow")
@@ -246,20 +199,13 @@ def _integer_pow(body, equation, x):
 def _convert(body, equation, x):
   dtype = equation.params["new_dtype"]
   if x.dtype == dtype or cpp.scalar(x.dtype) == cpp.scalar(dtype):
-    return _renamed(x, dtype)
+    if isinstance(x, values.Constant):
+      return values.Constant.of(x.array.astype(dtype))
+    return dataclasses.replace(x, dtype=np.dtype(dtype))
   ctype = body.writer.type_of(dtype, x.lanes)
-  name = "Convert"
-  if dtype == bool:
-    name = "ToMask"
-  elif x.dtype == bool:
-    name = "FromMask"
+  name = "ToMask" if dtype == bool else "Convert"
+  name = "FromMask" if x.dtype == bool else name
   return apply(body, equation, [x], lambda a: f"{name}<{ctype}>({a})")
-
-
-def _renamed(value, dtype):
-  if isinstance(value, values.Constant):
-    return values.Constant.of(value.array.astype(dtype))
-  return dataclasses.replace(value, dtype=np.dtype(dtype))
 
 
 @rule("bitcast_convert_type")
@@ -274,14 +220,14 @@ def _bitcast(body, equation, x):
 
 @rule(
     "copy", "copy_p", "optimization_barrier", "pvary", "stop_gradient",
-    "sharding_constraint", "device_put",
+    "sharding_constraint", "device_put", of_keys=True,
 )  # fmt: skip
 def _same(body, equation, *args):
   del body, equation
   return list(args)
 
 
-@rule("dimension_as_value", "dim_as_value")
+@rule("dimension_as_value", "dim_as_value", folds=False)
 def _dim(body, equation):
   del body
   text = f"static_cast<{cpp.scalar(equation.dtype)}>"

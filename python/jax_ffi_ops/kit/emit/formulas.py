@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Primitives that are written as functions of other primitives."""
 
+from collections.abc import Callable
 import functools
 from typing import Any
 
@@ -9,44 +10,43 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit import _jax
+from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
+from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.rules import rule
 
 
-def _formula(*names: str):
-  """Registers a function of parameters and arrays as the rule of primitives."""
+def formula(name: str, **options: bool) -> Callable[[Any], Any]:
+  """Registers a function of parameters and arrays as a primitive's rule."""
 
   def register(function):
     def write(body, equation, *args):
-      return body.retrace(
-          lambda *arrays: function(equation.params, *arrays), *args
-      )
+      own = functools.partial(function, equation.params)
+      return body.retrace(own, *args, to=equation.destinations)
 
-    rule(*names)(write)
+    rule(name, **options)(write)
     return function
 
   return register
 
 
-@rule("random_wrap", "random_unwrap")
+@rule("random_wrap", "random_unwrap", of_keys=True, folds=False)
 def _random_wrap(body, equation, x):
   """A key is its words."""
   del body, equation
   return x
 
 
-def _random(name: str, call: Any) -> None:
+def _random(name, function):
+  @rule(name, of_keys=True, folds=False)
   def write(body, equation, *args):
-    implementation = _jax.prng_implementation(equation.invars[0].aval.dtype)
-
-    def function(*arrays):
-      return call(implementation, equation.params, *arrays)
-
-    if equation.invars[0].aval.shape:
+    key = equation.invars[0].aval
+    if key.shape:
       raise errors.Unsupported("an array of keys")
-    return body.retrace(function, *args)
-
-  rule(name)(write)
+    own = functools.partial(
+        function, _jax.prng_implementation(key.dtype), equation.params
+    )
+    return body.retrace(own, *args)
 
 
 _random("random_split", lambda impl, p, key: impl.split(key, p["shape"]))
@@ -57,7 +57,7 @@ _random(
 )
 
 
-@_formula("threefry2x32")
+@formula("threefry2x32")
 def _threefry(params, key0, key1, x0, x1):
   """Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011."""
   del params
@@ -75,117 +75,7 @@ def _threefry(params, key0, key1, x0, x1):
   return x0, x1
 
 
-def _of_matrices(function):
-  """Returns a formula that is mapped over leading dimensions."""
-
-  def mapped(params, *arrays):
-    matrix = functools.partial(function, params)
-    for _ in range(arrays[0].ndim - 2):
-      matrix = jax.vmap(matrix)
-    if max(arrays[0].shape[-2:]) > _LARGEST:
-      raise errors.Unsupported(f"a matrix of more than {_LARGEST} rows")
-    return matrix(*arrays)
-
-  return mapped
-
-
-# Steps are written one by one.
-_LARGEST = 16
-
-
-@_formula("cholesky")
-@_of_matrices
-def _cholesky(params, a):
-  """The lower factor, column by column; NaN where there is none."""
-  del params
-  n = a.shape[-1]
-  columns = jnp.zeros_like(a)
-  for j in range(n):
-    rest = a[j:, j] - columns[j:, :j] @ columns[j, :j]
-    pivot = jnp.where(rest[0] > 0, jnp.sqrt(rest[0]), jnp.nan)
-    column = jnp.concatenate([pivot[None], rest[1:] / pivot])
-    columns = jax.lax.dynamic_update_slice(columns, column[:, None], (j, j))
-  # As XLA has it: all is NaN if a pivot is.
-  return jnp.where(jnp.isnan(jnp.sum(jnp.diagonal(columns))), jnp.nan, columns)
-
-
-@_formula("triangular_solve")
-@_of_matrices
-def _triangular_solve(params, a, b):
-  """Solves a x = b or x a = b, row by row."""
-  if params["conjugate_a"] and jnp.iscomplexobj(a):
-    raise errors.Unsupported("of complex numbers")
-  if not params["left_side"]:  # x a = b is a^T x^T = b^T.
-    flipped = dict(
-        params, left_side=True, transpose_a=not params["transpose_a"]
-    )
-    return _triangular_solve(flipped, a, b.T).T
-  lower = params["lower"] != params["transpose_a"]
-  a = a.T if params["transpose_a"] else a
-  n = a.shape[0]
-  rows = [None] * n
-  for i in range(n) if lower else reversed(range(n)):
-    row = b[i]
-    for k in range(i) if lower else range(i + 1, n):
-      row = row - a[i, k] * rows[k]
-    rows[i] = row if params["unit_diagonal"] else row / a[i, i]
-  return jnp.stack(rows)
-
-
-@_formula("lu")
-@_of_matrices
-def _lu(params, a):
-  """Gaussian elimination with the largest pivot of each column."""
-  del params
-  rows, cols = a.shape
-  order = jnp.arange(rows, dtype=np.int32)
-  pivots = []
-  for k in range(min(rows, cols)):
-    p = (jnp.argmax(jnp.abs(a[k:, k])) + k).astype(np.int32)
-    pivots.append(p)
-    swap = jnp.where(
-        jnp.arange(rows) == k,
-        p,
-        jnp.where(jnp.arange(rows) == p, k, jnp.arange(rows)),
-    )
-    a, order = _permuted(a, swap), _permuted(order, swap)
-    factor = jnp.where(a[k, k] != 0, a[k + 1 :, k] / a[k, k], a[k + 1 :, k])
-    below = a[k + 1 :, k + 1 :] - factor[:, None] * a[k, k + 1 :]
-    below = jnp.concatenate([factor[:, None], below], 1)
-    a = jax.lax.dynamic_update_slice(a, below, (k + 1, k)) if len(below) else a
-  return a, jnp.stack(pivots), order
-
-
-def _permuted(x, order):
-  index = order.reshape(-1, 1)
-  return jax.lax.gather(
-      x, index,
-      jax.lax.GatherDimensionNumbers(
-          offset_dims=tuple(range(1, x.ndim)),
-          collapsed_slice_dims=(0,),
-          start_index_map=(0,),
-      ),
-      slice_sizes=(1, *x.shape[1:]),
-      mode="clip",
-  )  # fmt: skip
-
-
-@_formula("lu_pivots_to_permutation")
-def _lu_pivots_to_permutation(params, pivots):
-  n = params["permutation_size"]
-  if pivots.ndim > 1:
-    return jax.vmap(lambda x: _lu_pivots_to_permutation(params, x))(pivots)
-  places = jnp.arange(n)
-  order = jnp.arange(n, dtype=np.int32)
-  for k in range(pivots.shape[0]):
-    p = pivots[k]
-    order = _permuted(
-        order, jnp.where(places == k, p, jnp.where(places == p, k, places))
-    )
-  return order
-
-
-@_formula("reduce_precision")
+@formula("reduce_precision")
 def _reduce_precision(params, x):
   bits = (params["exponent_bits"], params["mantissa_bits"])
   info = jnp.finfo(x.dtype)
@@ -194,22 +84,88 @@ def _reduce_precision(params, x):
   raise errors.Unsupported(f"to {bits[0]} and {bits[1]} bits")
 
 
-@_formula("cumlogsumexp")
-def _cumlogsumexp(params, x):
-  rows = jnp.moveaxis(x, params["axis"], 0)
-
-  def step(total, row):
-    total = jnp.logaddexp(total, row)
-    return total, total
-
-  start = jnp.full(rows.shape[1:], -jnp.inf, x.dtype)
-  _, found = jax.lax.scan(step, start, rows, reverse=params["reverse"])
-  return jnp.moveaxis(found, 0, params["axis"])
+def _for_rows(function, x, axis):
+  """Returns what a function of a row returns for each one along an axis."""
+  for _ in range(x.ndim - 1):
+    function = functools.partial(jax.lax.map, function)
+  return function(jnp.moveaxis(x, axis, -1))
 
 
-@_formula("tile")
+def _cumulative(name, combine, start):
+  """Registers a scan. `start` of a dtype is what changes no number."""
+
+  @formula(name)
+  def write(params, x):
+    axis, reverse = params["axis"], params["reverse"]
+    if values.is_small(x.shape) and x.size:
+      order = -1 if reverse else 1
+      found = list(jnp.moveaxis(x, axis, 0))[::order]
+      for t in range(1, len(found)):
+        found[t] = combine(found[t - 1], found[t])
+      return jnp.stack(found[::order], axis)
+
+    def of_row(row):
+      step = lambda total, y: (combine(total, y),) * 2
+      first = jnp.asarray(start(x.dtype), x.dtype)
+      return jax.lax.scan(step, first, row, reverse=reverse)[1]
+
+    return jnp.moveaxis(_for_rows(of_row, x, axis), -1, axis)
+
+
+_cumulative("cumlogsumexp", jnp.logaddexp, lambda dtype: -jnp.inf)
+_cumulative("cummax", jax.lax.max, lambda dtype: cpp.limits(dtype)[0])
+_cumulative("cummin", jax.lax.min, lambda dtype: cpp.limits(dtype)[1])
+_cumulative("cumprod", jax.lax.mul, lambda dtype: 1)
+_cumulative("cumsum", jax.lax.add, lambda dtype: -0.0)
+
+
+def _arg(name, is_better):
+  @formula(name)
+  def write(params, x):
+    zero = jnp.zeros((), params["index_dtype"])
+
+    def step(best, y):
+      i, value, place = best
+      # The first of equal ones, and the first NaN before all numbers.
+      wins = is_better(y, value) | ((y != y) & (value == value))
+      value, place = jnp.where(wins, y, value), jnp.where(wins, i, place)
+      return (i + 1, value, place), None
+
+    of_row = lambda row: jax.lax.scan(step, (zero, row[0], zero), row)[0][2]
+    x = x.astype(np.int32) if x.dtype == bool else x
+    return _for_rows(of_row, x, *params["axes"])
+
+
+_arg("argmax", jax.lax.gt)
+_arg("argmin", jax.lax.lt)
+
+
+@formula("tile")
 def _tile(params, x):
   shape = [n for pair in zip(params["reps"], x.shape) for n in pair]
   axes = range(1, 2 * x.ndim, 2)
   copies = jax.lax.broadcast_in_dim(x, shape, axes)
   return copies.reshape([a * b for a, b in zip(params["reps"], x.shape)])
+
+
+@formula("stack")
+def _stack(params, *rows):
+  axis = params["axis"]
+  shape = [*rows[0].shape[:axis], 1, *rows[0].shape[axis:]]
+  return jax.lax.concatenate([x.reshape(shape) for x in rows], axis)
+
+
+@formula("unstack", of_keys=True)
+def _unstack(params, x):
+  axis = params["axis"]
+  rows = jax.lax.split(x, [1] * x.shape[axis], axis)
+  return [row.squeeze(axis) for row in rows]
+
+
+@formula("split")
+def _split(params, x):
+  axis, begin, found = params["axis"], 0, []
+  for n in params["sizes"]:
+    found.append(jax.lax.slice_in_dim(x, begin, begin + n, axis=axis))
+    begin += n
+  return found

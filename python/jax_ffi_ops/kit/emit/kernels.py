@@ -17,6 +17,7 @@ from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import families as families  # All rules.
 from jax_ffi_ops.kit.emit.body import Body
+from jax_ffi_ops.kit.emit.recompute import recomputing
 from jax_ffi_ops.kit.emit.values import Memory
 from jax_ffi_ops.kit.emit.writer import Writer
 
@@ -53,6 +54,10 @@ class Kernel:
   writer: Writer
   backward: bool
 
+  @property
+  def arrays(self) -> tuple[Array, ...]:
+    return self.operands + self.results
+
 
 def kernels_of(
     op: Declaration,
@@ -68,7 +73,7 @@ def kernels_of(
     shared: operands that all rows of a call usually have in common.
     backward: which handler.
   """
-  _check(op, cores, shared)
+  _check(op, cores, shared, backward)
   found = []
   for core, dtypes in itertools.product(cores, _dtypes(op)):
     name = f"{'Backward' if backward else 'Forward'}{len(found)}"
@@ -76,17 +81,13 @@ def kernels_of(
       try:
         found.append(_kernel(op, name, core, dtypes, shared, backward))
       except errors.Unsupported as error:
-        where = [
-            op.name,
-            "backward" if backward else "forward",
-            str(core),
-        ]
+        where = [op.name, "backward" if backward else "forward", str(core)]
         where += [error.where] if error.where else []
         raise errors.Unsupported(error.what, ", ".join(where)) from error
   return found
 
 
-def _check(op, cores, shared):
+def _check(op, cores, shared, backward):
   names = core_sizes.names([*op.signature.operands, *op.signature.results])
   for core in cores:
     unknown = sorted(set(core).difference(names))
@@ -102,9 +103,14 @@ def _check(op, cores, shared):
       "optional operands": op.signature.optional,
       "trailing loops": op.signature.starred,
       "attributes": op.attributes,
-      "parameters": op.parameters,
-      "residuals": op.residuals,
+      "`parameters`": op.parameters,
+      "`residuals`": op.residuals,
       "`sizes`": op.sizes,
+      "`stretched` operands": op.stretched,
+      "`weights`": op.weights,
+      "`skips_gradients`": op.skips_gradients,
+      "its own rule of derivatives": backward
+      and (op.jvp or op.transpose or op.backward),
   }.items():
     if value:
       raise errors.Unsupported(f"an op with {what}", op.name)
@@ -126,55 +132,51 @@ def _dtypes(op: Declaration) -> Iterator[dict[str, np.dtype]]:
 
 def _kernel(op, name, core, dtypes, shared, backward):
   sizes = _Sizes(core)
-  signature = op.signature
   operands = [
       Array(n, dims, dtypes[n], n in shared)
-      for n, dims in zip(op.operands, signature.operands)
+      for n, dims in zip(op.operands, op.signature.operands)
   ]
-  avals = [sizes.aval(x) for x in operands]
 
   def forward(*arrays):
     return op.reference(dict(zip(op.operands, arrays)), {})
 
-  outputs = [
+  found = jax.eval_shape(forward, *map(sizes.aval, operands))
+  results = [
       Array(n, dims, x.dtype)
-      for n, dims, x in zip(
-          op.result_names, signature.results, jax.eval_shape(forward, *avals)
-      )
+      for n, dims, x in zip(op.result_names, op.signature.results, found)
   ]
-  if not backward:
-    return _written(name, core, sizes, forward, operands, outputs, False)
+  function = forward
+  if backward:
+    function, operands, results = _pull_back(forward, operands, results)
+  writer = _written(name, sizes, function, operands, results)
+  return Kernel(name, core, tuple(operands), tuple(results), writer, backward)
+
+
+def _pull_back(forward, operands, results):
+  """Returns the function of a backward pass, its operands and its results."""
   moving = [i for i, x in enumerate(operands) if cpp.is_float(x.dtype)]
-  kept = [i for i, x in enumerate(outputs) if cpp.is_float(x.dtype)]
+  kept = [i for i, x in enumerate(results) if cpp.is_float(x.dtype)]
   if not moving or not kept:
     raise errors.Unsupported("there is no derivative: say backward = False")
 
   def pull_back(*arrays):
-    primals, cotangents = (
-        list(arrays[: len(operands)]),
-        arrays[len(operands) :],
-    )
+    primals, cotangents = list(arrays[: len(operands)]), arrays[len(operands) :]
 
     def visible(*chosen):
       for i, x in zip(moving, chosen):
         primals[i] = x
-      found = forward(*primals)
+      found = recomputing(forward)(*primals)
       return [found[i] for i in kept]
 
     own = [primals[i] for i in moving]
     return jax.vjp(visible, *own)[1](list(cotangents))
 
-  cotangents = [
-      dataclasses.replace(outputs[i], name="d" + outputs[i].name) for i in kept
-  ]
-  gradients = [
-      dataclasses.replace(
-          operands[i], name="d" + operands[i].name, shared=False
-      )
-      for i in moving
-  ]
-  arrays = [*operands, *cotangents]
-  return _written(name, core, sizes, pull_back, arrays, gradients, True)
+  def derivative(x):
+    return dataclasses.replace(x, name="d" + x.name, shared=False)
+
+  cotangents = [derivative(results[i]) for i in kept]
+  gradients = [derivative(operands[i]) for i in moving]
+  return pull_back, [*operands, *cotangents], gradients
 
 
 class _Sizes:
@@ -200,9 +202,9 @@ class _Sizes:
     return jax.ShapeDtypeStruct(tuple(map(self.size, array.dims)), array.dtype)
 
 
-def _written(name, core, sizes, function, operands, results, backward):
-  """Returns the kernel of a function of arrays."""
-  avals = [sizes.aval(x) for x in operands]
+def _written(name, sizes, function, operands, results) -> Writer:
+  """Returns the text of a function of arrays."""
+  avals = list(map(sizes.aval, operands))
   closed = jax.make_jaxpr(function)(*avals)
   writer = Writer(name)
   body = Body(writer)
@@ -212,23 +214,20 @@ def _written(name, core, sizes, function, operands, results, backward):
     memory = Memory.of(f"in{i}", aval.shape, x.dtype, not x.shared)
     # A small operand is read once, not in each step of a loop.
     inputs.append(body.loaded(memory))
-  to = [
-      Memory.of(f"out{i}", sizes.aval(x).shape, x.dtype, True)
-      for i, x in enumerate(results)
-  ]
-  for x in results:
+  to = []
+  for i, x in enumerate(results):
     writer.type_of(x.dtype, True)
+    to.append(Memory.of(f"out{i}", sizes.aval(x).shape, x.dtype, True))
   outvars = closed.jaxpr.outvars
   own = {
       x: memory
       for x, memory in zip(outvars, to)
       if not isinstance(x, jex_core.Literal) and outvars.count(x) == 1
   }
-  found = body.run(closed, inputs, own)
-  for memory, value, x in zip(to, found, results):
+  for memory, value, x in zip(to, body.run(closed, inputs, own), results):
     if value.dtype != x.dtype:
       raise errors.Unsupported(f"a result of dtype {value.dtype}")
     if getattr(value, "buffer", None) != memory.buffer:
       writer.comment(f"{x.name}")
       writer.store(memory, value)
-  return Kernel(name, core, tuple(operands), tuple(results), writer, backward)
+  return writer

@@ -5,11 +5,12 @@ It imports the file that declares the op. The op's library does not exist yet,
 so nothing is loaded.
 """
 
-import argparse
+from collections.abc import Mapping
 import importlib.util
 import json
 import pathlib
 import sys
+from typing import Any
 
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import handler
@@ -18,29 +19,26 @@ from jax_ffi_ops.kit.load.library import loading_nothing
 from jax_ffi_ops.kit.op import find
 
 
-def main(arguments: list[str]) -> None:
-  parser = argparse.ArgumentParser(description=__doc__)
-  parser.add_argument("--source", required=True, help="the Python file")
-  parser.add_argument("--op", required=True, help="with the library's prefix")
-  parser.add_argument("--cores", required=True, help="JSON, a list of sizes")
-  parser.add_argument("--least_rows", default="[]", help="JSON, for each core")
-  parser.add_argument("--shared", default="[]", help="JSON, a list of operands")
-  parser.add_argument("--handlers", required=True, help="JSON, FFI targets")
-  parser.add_argument("--cc", required=True, help="the file to write")
-  parser.add_argument(
-      "--json", required=True, help="the list of cores to write"
-  )
-  options = parser.parse_args(arguments)
-  cores = json.loads(options.cores)
-  shared = json.loads(options.shared)
-  least_rows = json.loads(options.least_rows) or [[1, 1]] * len(cores)
+def main(request: Mapping[str, Any]) -> None:
+  """Writes the C++ and the list of cores.
+
+  Args:
+    request: `source`, the Python file; `op`, its name with the library's
+      prefix; `cores`, a list of sizes; `least_rows`, for each of them;
+      `shared`, a list of operands; `handlers`, the FFI targets; `cc` and
+      `json`, the files to write.
+  """
+  cores = request["cores"]
+  least_rows = request["least_rows"] or [[1, 1]] * len(cores)
   with loading_nothing():
-    op = _declared(options.source, options.op)
-  passes = {}
-  for target in json.loads(options.handlers):
-    found = kernels.kernels_of(op, cores, shared, target.endswith("_bwd"))
-    passes[target] = found
-  pathlib.Path(options.cc).write_text(handler.text(op, passes))
+    op = _declared(request["source"], request["op"])
+  passes = {
+      target: kernels.kernels_of(
+          op, cores, request["shared"], target.endswith("_bwd")
+      )
+      for target in request["handlers"]
+  }
+  pathlib.Path(request["cc"]).write_text(handler.text(op, passes))
   compiled = [
       {
           "operands": [[x.dtype.name, [_size(k, d) for d in x.dims]]
@@ -49,7 +47,8 @@ def main(arguments: list[str]) -> None:
       }
       for k in next(iter(passes.values()))
   ]  # fmt: skip
-  pathlib.Path(options.json).write_text(json.dumps({options.op: compiled}))
+  text = json.dumps({request["op"]: compiled})
+  pathlib.Path(request["json"]).write_text(text)
 
 
 def _size(kernel, dim):
@@ -71,6 +70,6 @@ def _declared(source, name):
 
 if __name__ == "__main__":
   try:
-    main(sys.argv[1:])
+    main(json.loads(sys.argv[1]))
   except errors.Unsupported as e:
     sys.exit(f"error: this cannot be compiled: {e}")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Primitives that move elements and compute nothing.
 
-Scalars and constants are moved here, by NumPy. An array in memory becomes a
-view of the same buffer where strides can say it, and is copied where not.
+A move is a view of the same buffer where strides can say it, and a copy where
+not. Scalars and constants have no buffer: the places of such a view say which
+of them goes where.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,276 +14,143 @@ import numpy as np
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.rules import rule
-from jax_ffi_ops.kit.emit.values import Constant
+from jax_ffi_ops.kit.emit.values import Lazy
 from jax_ffi_ops.kit.emit.values import Memory
 from jax_ffi_ops.kit.emit.values import Scalars
+from jax_ffi_ops.kit.emit.values import Value
+
+View = Callable[[Memory], Memory | None]
 
 
-def _move(name: str, by_numpy: Any, by_view: Any) -> None:
-  """Registers a move of one operand.
-
-  Args:
-    name: of the primitive.
-    by_numpy: function of an array and the equation.
-    by_view: likewise, of Memory; None if no strides say it.
-  """
-
-  def move(body, equation, x):
-    if isinstance(x, Constant) and values.is_small(x.shape):
-      x = _scalars(body, x)
-    if isinstance(x, Scalars):
-      moved = by_numpy(x.names, equation)
-      if values.is_small(moved.shape):
-        return Scalars.of(moved, x.dtype, x.lanes)
-    memory = body.writer.in_memory(x)
-    view = by_view(memory, equation)
-    if view is None:
-      copy = body.writer.buffer(x.shape, x.dtype, x.lanes)
-      body.writer.store(copy, memory)
-      view = by_view(copy, equation)
-    return view
-
-  rule(name)(move)
+def moved(body: Any, x: Value, view: View) -> Value:
+  """Returns a view of an array. The function gives None if strides cannot."""
+  is_constant = isinstance(x, values.Constant) and values.is_small(x.shape)
+  if is_constant or isinstance(x, Scalars):
+    found = view(Memory.of("", x.shape, x.dtype, x.lanes))
+    if values.is_small(found.shape):
+      names = body.writer.names_of(x).ravel()[found.places().ravel()]
+      return Scalars.of(names.reshape(found.shape), x.dtype, x.lanes)
+  memory = body.writer.in_memory(x)
+  return view(memory) or view(body.writer.copied(memory, x.lanes))
 
 
-def _scalars(body, x):
-  return Scalars.of(body.writer.names_of(x), x.dtype, x.lanes)
-
-
-def _reshaped(x: Memory, equation) -> Memory | None:
+@rule("reshape", "squeeze", "expand_dims", of_keys=True)
+def _reshape(body, equation, x):
   sizes = equation.shape
-  if x.is_contiguous:
-    return x.view(sizes, cpp.strides(sizes))
-  kept = [(n, s) for n, s in zip(x.shape, x.strides) if n != 1]
-  if [n for n, _ in kept] != [n for n in sizes if n != 1]:
-    return None
-  strides = iter([s for _, s in kept])
-  return x.view(sizes, [1 if n == 1 else next(strides) for n in sizes])
+
+  def view(x):
+    if x.is_contiguous:
+      return x.view(sizes, cpp.strides(sizes))
+    kept = [(n, s) for n, s in zip(x.shape, x.strides) if n != 1]
+    if [n for n, _ in kept] != [n for n in sizes if n != 1]:
+      return None
+    strides = iter([s for _, s in kept])
+    return x.view(sizes, [1 if n == 1 else next(strides) for n in sizes])
+
+  return moved(body, x, view)
 
 
-for _name in ("reshape", "squeeze", "expand_dims"):
-  _move(_name, lambda x, e: x.reshape(e.shape), _reshaped)
+@rule("transpose")
+def _transpose(body, equation, x):
+  return moved(body, x, lambda x: x.ordered(equation.params["permutation"]))
 
 
-def _transposed(x, equation):
-  order = equation.params["permutation"]
-  return x.view([x.shape[d] for d in order], [x.strides[d] for d in order])
-
-
-_move(
-    "transpose",
-    lambda x, e: x.transpose(e.params["permutation"]),
-    _transposed,
-)
-
-
-def _kept(equation):
-  last = len(equation.shape) - equation.words
-  words = range(last, len(equation.shape))
-  return (*equation.params["broadcast_dimensions"], *words)
-
-
-def _broadcast(x, equation):
-  strides = [0] * len(equation.shape)
-  for d, to in enumerate(_kept(equation)):
-    strides[to] = 0 if x.shape[d] == 1 else x.strides[d]
-  return x.view(equation.shape, strides)
-
-
-def _broadcast_by_numpy(x, equation):
-  ones = [1] * len(equation.shape)
-  for d, to in enumerate(_kept(equation)):
-    ones[to] = x.shape[d]
-  return np.broadcast_to(x.reshape(ones), equation.shape)
-
-
-@rule("broadcast_in_dim")
+@rule("broadcast_in_dim", of_keys=True)
 def _broadcast_in_dim(body, equation, x, *sizes):
   del sizes  # Of open dimensions; the shape has them.
-  writer = body.writer
-  if isinstance(x, (Constant, Scalars)) and values.is_small(equation.shape):
-    names = _broadcast_by_numpy(writer.names_of(x), equation)
-    return Scalars.of(names, x.dtype, x.lanes)
-  if x.size == 1 and not isinstance(x, Memory):
-    text = writer.names_of(x).item()
-    return values.Lazy(
-        equation.shape, x.dtype, x.lanes, lambda index: text, frozenset()
-    )
-  return _broadcast(writer.in_memory(x), equation)
+  shape = equation.shape
+  if x.size == 1 and not isinstance(x, Memory) and not values.is_small(shape):
+    return _filled(body, x, shape)
+  words = range(len(shape) - equation.words, len(shape))
+
+  def view(x):
+    strides = [0] * len(shape)
+    for d, to in enumerate((*equation.params["broadcast_dimensions"], *words)):
+      strides[to] = 0 if x.shape[d] == 1 else x.strides[d]
+    return x.view(shape, strides)
+
+  return moved(body, x, view)
 
 
-def _slices(equation):
-  params = equation.params
-  starts, limits = params["start_indices"], params["limit_indices"]
-  strides = params["strides"] or [1] * len(starts)
-  words = equation.shape[len(starts) :]
-  return (
-      (*starts, *(0 for _ in words)),
-      (*limits, *words),
-      (*strides, *(1 for _ in words)),
-  )
+def _filled(body, x, shape):
+  """Returns a large array, all of whose elements are one."""
+  text = body.writer.names_of(x).item()
+  return Lazy(shape, x.dtype, x.lanes, lambda index: text, frozenset())
 
 
-def _sliced(x, equation):
-  starts, _, steps = _slices(equation)
-  terms = [cpp.product(s, cpp.dim(b)) for s, b in zip(x.strides, starts)]
-  strides = [s * step for s, step in zip(x.strides, steps)]
-  return x.view(equation.shape, strides, cpp.add(*terms))
+@rule("slice", of_keys=True)
+def _slice(body, equation, x):
+  starts = equation.params["start_indices"]
+  steps = equation.params["strides"] or [1] * len(starts)
+  words = equation.words  # They are whole.
+  starts, steps = [*starts, *[0] * words], [*steps, *[1] * words]
+  return moved(body, x, lambda x: x.part(equation.shape, starts, steps))
 
 
-_move(
-    "slice",
-    # With "...", an array without axes stays one.
-    lambda x, e: x[(..., *map(slice, *_slices(e)))],
-    _sliced,
-)
-
-
-def _reversed(x, equation):
+@rule("rev")
+def _rev(body, equation, x):
   dims = equation.params["dimensions"]
-  terms = [cpp.product(x.strides[d], cpp.dim(x.shape[d] - 1)) for d in dims]
-  strides = [-s if d in dims else s for d, s in enumerate(x.strides)]
-  return x.view(x.shape, strides, cpp.add(*terms))
+  starts = [n - 1 if d in dims else 0 for d, n in enumerate(x.shape)]
+  steps = [-1 if d in dims else 1 for d in range(len(x.shape))]
+  return moved(body, x, lambda x: x.part(x.shape, starts, steps))
 
 
-_move("rev", lambda x, e: np.flip(x, e.params["dimensions"]), _reversed)
+def _assembled(body, equation, parts: Sequence[tuple[View, Value]]) -> Value:
+  """Returns an array of parts: each a view of the whole, and what is there."""
+  shape, dtype, writer = equation.shape, equation.dtype, body.writer
+  lanes = any(x.lanes for _, x in parts)
+  if all(values.is_small(n) for n in (shape, *(x.shape for _, x in parts))):
+    names = np.empty(cpp.size(shape), object)
+    whole = Memory.of("", shape, dtype, lanes)
+    for view, x in parts:
+      names[view(whole).places()] = writer.names_in_lanes(x, lanes)
+    return Scalars.of(names.reshape(shape), dtype, lanes)
+  whole = equation.destinations[0] or writer.buffer(shape, dtype, lanes)
+  for view, x in parts:
+    writer.store(view(whole), x)
+  return whole
 
 
-@rule("concatenate")
+@rule("concatenate", of_keys=True)
 def _concatenate(body, equation, *args):
-  axis = equation.params["dimension"]
-  return joined(body, equation, args, axis)
-
-
-def joined(body, equation, args, axis) -> values.Value:
-  """Returns arrays one behind the other."""
-  lanes = any(x.lanes for x in args)
-  if values.is_small(equation.shape):
-    names = [_in_lanes(body, x, lanes) for x in args]
-    return Scalars.of(np.concatenate(names, axis), equation.dtype, lanes)
-  out = equation.destinations[0]
-  if out is None:
-    out = body.writer.buffer(equation.shape, equation.dtype, lanes)
-  begin = 0
+  axis, begin, parts = equation.params["dimension"], 0, []
   for x in args:
-    part = out.view(
-        x.shape, out.strides, cpp.product(out.strides[axis], cpp.dim(begin))
-    )
-    body.writer.store(part, x)
+    starts = [0] * len(x.shape)
+    starts[axis] = begin
+    own = lambda whole, x=x, starts=starts: whole.part(x.shape, starts)
+    parts.append((own, x))
     begin += x.shape[axis]
-  return out
-
-
-def _in_lanes(body, x, lanes):
-  names = body.writer.names_of(x)
-  if x.lanes == lanes:
-    return names
-  texts = [body.writer.splat(t, x.dtype) for t in names.ravel()]
-  return values.objects(texts, names.shape)
-
-
-@rule("stack")
-def _stack(body, equation, *args):
-  axis = equation.params["axis"]
-  shape = [*args[0].shape[:axis], 1, *args[0].shape[axis:]]
-  rows = []
-  for x in args:
-    if isinstance(x, values.Lazy) or not values.is_small(x.shape):
-      x = body.writer.in_memory(x)
-      strides = [*x.strides[:axis], 1, *x.strides[axis:]]
-      rows.append(x.view(shape, strides))
-    else:
-      names = body.writer.names_of(x).reshape(shape)
-      rows.append(Scalars.of(names, x.dtype, x.lanes))
-  return joined(body, equation, rows, axis)
-
-
-@rule("unstack")
-def _unstack(body, equation, x):
-  axis = equation.params["axis"]
-  rest = [n for d, n in enumerate(x.shape) if d != axis]
-  if values.is_small(x.shape):
-    names = np.moveaxis(body.writer.names_of(x), axis, 0)
-    # A list: an index gives no array if there is one axis.
-    rows = [np.ravel(names[i : i + 1]) for i in range(len(names))]
-    return [
-        Scalars.of(values.objects(row, rest), x.dtype, x.lanes) for row in rows
-    ]
-  x = body.writer.in_memory(x)
-  strides = [s for d, s in enumerate(x.strides) if d != axis]
-  return [
-      x.view(rest, strides, cpp.product(x.strides[axis], str(i)))
-      for i in range(x.shape[axis])
-  ]
+  return _assembled(body, equation, parts)
 
 
 @rule("pad")
 def _pad(body, equation, x, filler):
-  writer = body.writer
-  lanes = x.lanes or filler.lanes
-  config = equation.params["padding_config"]
-  if values.is_small(equation.shape) and values.is_small(x.shape):
-    names = np.empty(equation.shape, object)
-    names[...] = _in_lanes(body, filler, lanes).item()
-    own = _in_lanes(body, x, lanes)
-    for index in np.ndindex(*x.shape):
-      to = [low + i * (gap + 1) for i, (low, _, gap) in zip(index, config)]
-      if all(0 <= t < n for t, n in zip(to, equation.shape)):
-        names[tuple(to)] = own[index]
-    return Scalars.of(names, equation.dtype, lanes)
-  out = writer.buffer(equation.shape, equation.dtype, lanes)
-  fill = values.objects([writer.names_of(filler).item()], ())
-  whole = values.Lazy(
-      out.shape, out.dtype, filler.lanes, lambda i: fill.item(), frozenset()
-  )
-  writer.store(out, whole)
-  source = writer.readable(x)
-  shape, starts, offset = [], [], []
-  for n, stride, (low, high, gap) in zip(x.shape, out.strides, config):
+  shape, starts, places, steps = [], [], [], []
+  for n, (low, high, gap) in zip(x.shape, equation.params["padding_config"]):
     # The elements that stay: negative padding cuts some off.
     first = -(low // (gap + 1)) if low < 0 else 0
     cut = -(high // (gap + 1)) if high < 0 else 0
     starts.append(first)
     shape.append(max(n - first - cut, 0) if low < 0 or high < 0 else n)
-    offset.append(cpp.product(stride, cpp.dim(low + first * (gap + 1))))
-  steps = [s * (gap + 1) for s, (_, _, gap) in zip(out.strides, config)]
-  part = out.view(shape, steps, cpp.add(*offset))
-
-  def moved(index):
-    own = [cpp.add(i, str(s)) for i, s in zip(index, starts)]
-    return source.at(own)
-
-  kept = values.Lazy(tuple(shape), x.dtype, x.lanes, moved, source.reads)
-  writer.store(part, kept)
-  return out
-
-
-@rule("split")
-def _split(body, equation, x):
-  axis, begin, found = equation.params["axis"], 0, []
-  if not isinstance(x, Scalars):
-    x = body.writer.in_memory(x)
-  for n in equation.params["sizes"]:
-    if isinstance(x, Scalars):
-      part = [slice(None)] * axis + [slice(begin, begin + n)]
-      found.append(Scalars.of(x.names[tuple(part)], x.dtype, x.lanes))
-    else:
-      shape = [*x.shape[:axis], n, *x.shape[axis + 1 :]]
-      offset = cpp.product(x.strides[axis], cpp.dim(begin))
-      found.append(x.view(shape, x.strides, offset))
-    begin += n
-  return found
+    places.append(low + first * (gap + 1))
+    steps.append(gap + 1)
+  if tuple(shape) != x.shape:
+    x = moved(body, x, lambda x: x.part(shape, starts))
+  if values.is_small(equation.shape):
+    filler = moved(
+        body, filler, lambda x: x.view(equation.shape, [0] * len(shape))
+    )
+  else:
+    filler = _filled(body, filler, equation.shape)
+  inside = lambda whole: whole.part(shape, places, steps)
+  return _assembled(
+      body, equation, [(lambda whole: whole, filler), (inside, x)]
+  )
 
 
 @rule("iota")
 def _iota(body, equation, *sizes):
   del body, sizes
-  d = equation.params["dimension"]
-  ctype = cpp.scalar(equation.dtype)
-
-  def element(index):
-    return f"static_cast<{ctype}>({index[d]})"
-
-  return values.Lazy(
-      equation.shape, equation.dtype, False, element, frozenset()
-  )
+  d, ctype = equation.params["dimension"], cpp.scalar(equation.dtype)
+  element = lambda index: f"static_cast<{ctype}>({index[d]})"
+  return Lazy(equation.shape, equation.dtype, False, element, frozenset())

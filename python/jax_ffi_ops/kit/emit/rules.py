@@ -7,76 +7,95 @@ returns the results as values: one, or a list of them.
 
 from collections.abc import Callable
 import functools
-from typing import Any
+from typing import Any, NamedTuple
+
+import jax
+from jax.extend import core as jex_core
 
 from jax_ffi_ops.kit.emit import errors
 
-# Their own equations say more of what is written than they do.
-LOOPS = {"scan", "while", "cond"}
-# They have no operands that say which result is meant, or give keys.
-NEVER_FOLDED = {
-    "dim_as_value",
-    "dimension_as_value",
-    "platform_index",
-    "random_bits",
-    "random_fold_in",
-    "random_split",
-    "random_unwrap",
-    "random_wrap",
+
+class Rule(NamedTuple):
+  """How a primitive is written.
+
+  Attributes:
+    write: the function.
+    of_keys: whether it knows arrays of keys, which have a dimension more in
+      memory.
+    folds: whether JAX computes results of constants when it is written.
+  """
+
+  write: Callable[..., Any]
+  of_keys: bool = False
+  folds: bool = True
+
+
+_rules: dict[str, Rule] = {}
+
+# Primitives that call a jaxpr, and the parameter that has it.
+_CALLS = {
+    "checkpoint": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "composite": "jaxpr",
+    "core_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "remat2": "jaxpr",
 }
 
-# They know arrays of keys, which have a dimension more in memory.
-OF_KEYS = {
-    *LOOPS,
-    "broadcast_in_dim",
-    "concatenate",
-    "copy",
-    "dynamic_slice",
-    "expand_dims",
-    "optimization_barrier",
-    "random_bits",
-    "random_fold_in",
-    "random_split",
-    "random_unwrap",
-    "random_wrap",
-    "reshape",
-    "slice",
-    "squeeze",
-    "unstack",
-}
 
-_rules: dict[str, Callable[..., Any]] = {}
-
-
-def rule(*names: str) -> Callable[[Any], Any]:
+def rule(*names: str, **options: bool) -> Callable[[Any], Any]:
   """Registers a function as the rule of primitives."""
 
   def register(function):
-    _rules.update(dict.fromkeys(names, function))
+    _rules.update(dict.fromkeys(names, Rule(function, **options)))
     return function
 
   return register
 
 
-def find(name: str) -> Callable[..., Any]:
-  return _rules.get(name, _by_implementation)
+def find(name: str) -> Rule:
+  return _rules.get(name) or Rule(_by_implementation)
+
+
+def names() -> list[str]:
+  """Returns the primitives that have a rule, or are calls."""
+  return sorted({*_rules, *_CALLS})
+
+
+def callee(equation: Any) -> jex_core.ClosedJaxpr | None:
+  """Returns what an equation calls with its operands, or None."""
+  key = _CALLS.get(equation.primitive.name)
+  return None if key is None else _closed(equation.params[key])
+
+
+def _closed(jaxpr):
+  is_closed = isinstance(jaxpr, jex_core.ClosedJaxpr)
+  return jaxpr if is_closed else jex_core.ClosedJaxpr(jaxpr, ())
 
 
 def _by_implementation(body, equation, *args):
   """Writes a primitive of another library as it is computed by jax.numpy."""
-  primitive = equation.equation.primitive
-  function = functools.partial(primitive.impl, **equation.params)
+  function = functools.partial(equation.primitive.impl, **equation.params)
   try:
     closed = body.traced(function, *args)
   except Exception as error:  # pylint: disable=broad-except
     # It may need values, and raise whatever its authors chose.
     raise errors.Unsupported("there is no rule for this primitive") from error
   # The implementation of jax's own primitives is the primitive.
-  if primitive.name in str(closed):
+  if equation.primitive in _primitives(closed.jaxpr):
     raise errors.Unsupported("there is no rule for this primitive")
   return body.run(closed, args)
 
 
-def known() -> list[str]:
-  """Returns the names of all primitives that have a rule."""
-  return sorted(_rules)
+def _primitives(jaxpr):
+  """Yields the primitives of a jaxpr, and of those inside it."""
+  for equation in jaxpr.eqns:
+    yield equation.primitive
+    for inner in jax.tree.leaves(list(equation.params.values())):
+      inner = getattr(inner, "jaxpr", inner)
+      if hasattr(inner, "eqns"):
+        yield from _primitives(inner)

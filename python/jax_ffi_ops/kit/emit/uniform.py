@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from jax.extend import core as jex_core
 
-from jax_ffi_ops.kit.emit import calls
+from jax_ffi_ops.kit.emit import rules
 
 
 def varying(jaxpr: jex_core.Jaxpr, lanes: Sequence[bool]) -> list[bool]:
@@ -32,7 +32,7 @@ def _results(equation, lanes):
       branches = [varying(b.jaxpr, lanes[1:]) for b in params["branches"]]
       found = [lanes[0] or any(x) for x in zip(*branches)]
     case _:
-      inner = calls.callee(equation)
+      inner = rules.callee(equation)
       if inner is not None:
         return varying(inner.jaxpr, lanes)
       found = [any(lanes)] * len(equation.outvars)

@@ -103,17 +103,33 @@ class Memory(Value):
     return f"{self.buffer}[{self.place(index)}]"
 
   def view(self, shape, strides, offset="0") -> "Memory":
+    offset = cpp.add(self.offset, offset)
     return dataclasses.replace(
-        self,
-        shape=tuple(shape),
-        strides=tuple(strides),
-        offset=cpp.add(self.offset, offset),
+        self, shape=tuple(shape), strides=tuple(strides), offset=offset
     )
+
+  def ordered(self, dims: Sequence[int]) -> "Memory":
+    shape, strides = self.shape, self.strides
+    return self.view([shape[d] for d in dims], [strides[d] for d in dims])
+
+  def part(self, shape, starts, steps=None) -> "Memory":
+    """Returns each of some steps along each dimension, from a start on."""
+    terms = [cpp.product(s, cpp.dim(i)) for s, i in zip(self.strides, starts)]
+    steps = steps or [1] * len(self.strides)
+    strides = [s * step for s, step in zip(self.strides, steps)]
+    return self.view(shape, strides, cpp.add(*terms))
 
   def row(self, index: str) -> "Memory":
     """Returns the part at an index of the first dimension."""
     offset = cpp.product(self.strides[0], index)
     return self.view(self.shape[1:], self.strides[1:], offset)
+
+  def places(self) -> np.ndarray:
+    """Returns where the elements are in the buffer; all sizes are numbers."""
+    found = np.zeros(self.shape, int)
+    for stride, index in zip(self.strides, np.indices(self.shape)):
+      found += stride * index
+    return found + int(self.offset) if found.size else found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

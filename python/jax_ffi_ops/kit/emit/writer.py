@@ -97,6 +97,13 @@ class Writer:
       self.dtypes.add(np.dtype(dtype).name)
     return cpp.type_of(dtype, lanes)
 
+  def variable(
+      self, expression: str, dtype: Any, lanes: bool, letter: str = "v"
+  ) -> str:
+    name = self.name(letter)
+    self.line(f"{self.type_of(dtype, lanes)} {name} = {expression};")
+    return name
+
   def let(self, expression: str, dtype: Any, lanes: bool) -> str:
     name = self.name("v")
     self.line(f"const {self.type_of(dtype, lanes)} {name} = {expression};")
@@ -105,6 +112,10 @@ class Writer:
   def splat(self, expression: str, dtype: Any) -> str:
     """Returns a uniform expression in all lanes."""
     return f"Splat<{self.type_of(dtype, True)}>({expression})"
+
+  def literal(self, value: Any, dtype: Any, lanes: bool) -> str:
+    text = cpp.literal(value, dtype)
+    return self.splat(text, dtype) if lanes else text
 
   def buffer(self, shape: Sequence[Any], dtype: Any, lanes: bool) -> Memory:
     """Returns new memory, which holds anything."""
@@ -144,13 +155,24 @@ class Writer:
       ]
     return values.objects(items, value.shape)
 
+  def names_in_lanes(self, value: values.Value, lanes: bool) -> np.ndarray:
+    names = self.names_of(value)
+    if lanes <= value.lanes:
+      return names
+    texts = [self.splat(text, value.dtype) for text in names.ravel()]
+    return values.objects(texts, names.shape)
+
   def in_memory(self, value: values.Value) -> Memory:
     """Returns a value as memory, and copies it there if it is not."""
     if isinstance(value, Memory):
       return value
     if isinstance(value, values.Constant):
       return self.table(value.array)
-    memory = self.buffer(value.shape, value.dtype, value.lanes)
+    return self.copied(value, value.lanes)
+
+  def copied(self, value: values.Value, lanes: bool) -> Memory:
+    """Returns a copy of a value in new memory."""
+    memory = self.buffer(value.shape, value.dtype, lanes)
     self.store(memory, value)
     return memory
 

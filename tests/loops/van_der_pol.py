@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Van der Pol's oscillator, by Heun's method with steps of its own choice."""
+
+import pathlib
+
+import jax
+import jax.numpy as jnp
+
+from jax_ffi_ops import kit
+
+_TOLERANCE = 1e-4
+_MOST_STEPS = 100_000
+
+
+def _van_der_pol(y, mu, end):
+  """Solves x'' = mu (1 - x^2) x' - x from y = [x, x'] until `end`.
+
+  A step of Heun's method is as far from one of Euler's as that is from the
+  solution, or so. It is taken if that is little, and the next one is as long as
+  an error of the tolerance allows.
+  """
+
+  def slope(y):
+    return jnp.stack([y[1], mu * (1 - y[0] ** 2) * y[1] - y[0]])
+
+  def goes_on(state):
+    count, t, _, _ = state
+    return (t < end) & (count < _MOST_STEPS)
+
+  def step(state):
+    count, t, dt, y = state
+    dt = jnp.minimum(dt, end - t)
+    first = slope(y)
+    euler = y + dt * first
+    heun = y + dt / 2 * (first + slope(euler))
+    error = jnp.max(jnp.abs(heun - euler)) / _TOLERANCE
+    takes = error <= 1
+    t = jnp.where(takes, jnp.where(dt >= end - t, end, t + dt), t)
+    longer = jnp.clip(0.9 * jax.lax.rsqrt(error + 1e-6), 0.2, 5.0)
+    return count + 1, t, dt * longer, jnp.where(takes, heun, y)
+
+  start = (jnp.int32(0), jnp.zeros_like(end), end * 1e-3, y)
+  return jax.lax.while_loop(goes_on, step, start)[3]
+
+
+van_der_pol = kit.op(
+    "van_der_pol",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("libvan_der_pol_ext.so"),
+        prefix="loops_",
+    ),
+    signature="(2),(),()->(2)",
+    reference=_van_der_pol,
+    outputs=("last",),
+    dtypes=("float32",),
+)
