@@ -12,8 +12,9 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.kit import faster
 
 _FASTER = kit.faster_for_rows(
-    forward=kit.Least(1000, cols=10, sizes={(3, "float16"): 2000}),
+    forward=kit.Least(1000, cols=10, sizes={(3, "float16"): 1}),
     backward=kit.Least(100),
+    sizes={(3, "float16"): 2000},
 )
 
 

@@ -35,13 +35,21 @@ _BACKWARD = Least(2**12, cols=256, sizes={(3, "float16"): 2**14})
 
 
 def faster_for_rows(
-    forward: Least = _FORWARD, backward: Least = _BACKWARD
+    forward: Least = _FORWARD,
+    backward: Least = _BACKWARD,
+    *,
+    sizes: Mapping[tuple[int, str], int] = {},
 ) -> Callable[..., bool]:
   """Returns an `is_faster` that compares the first operand on the CPU.
 
   In a program, a call of a handler costs about a microsecond, and each row
   about 30 ns. XLA has neither cost, and it fuses the reference with the code
   around it. The defaults are for our norms.
+
+  Args:
+    forward: for forward handlers.
+    backward: for backward handlers.
+    sizes: of `forward`, which replace some of its own.
   """
 
   def is_faster(
@@ -57,5 +65,6 @@ def faster_for_rows(
     size = least.sizes.get((cpu_level(), dtype), least.size)
     return x.shape[-1] >= least.cols and math.prod(x.shape) >= size
 
+  forward = forward._replace(sizes={**forward.sizes, **sizes})
   leasts = (forward, backward)
   return is_faster

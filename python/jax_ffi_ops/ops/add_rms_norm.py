@@ -58,18 +58,7 @@ _add_rms_norm = kit.op(
     skips_gradients=True,
     row_sums=("scale",),
     # To see it: //benchmarks:benchmark --at-any-speed --lines=add_rms_norm/*/*/*/program
-    is_faster=kit.faster_for_rows(
-        forward=kit.Least(
-            2**18,
-            cols=512,
-            sizes={
-                (3, "bfloat16"): 2**14,
-                (3, "float16"): 2**20,
-                (4, "bfloat16"): 2**16,
-                (4, "float16"): 2**16,
-            },
-        )
-    ),
+    is_faster=kit.faster_for_rows(sizes={(3, "float16"): 2**20}),
 )
 
 
