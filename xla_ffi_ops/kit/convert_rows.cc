@@ -2,6 +2,7 @@
 #include "xla_ffi_ops/kit/convert_rows.h"
 
 #include <cstdint>
+#include <vector>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
@@ -164,6 +165,18 @@ void SplitRow(const BFloat16* from, float* to, int64_t n) {
 
 void SplitRow(const float* from, float* to, int64_t n) {
   Split(Elements<float, 2>{from}, to, n);
+}
+
+void JoinRow(float* row, int64_t n) {
+  const std::vector<float> split(row, row + n);
+  const SplitPairs<float> from{split.data(), n};
+  AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
+    for (int64_t k = 0; k < n / 2; ++k) {
+      row[2 * k] = from.At<0>(k);
+      row[2 * k + 1] = from.At<1>(k);
+    }
+    if (n % 2 != 0) row[n - 1] = from.One(n - 1);
+  });
 }
 
 void NarrowRow(const float* from, BFloat16* to, int64_t n) {

@@ -32,20 +32,15 @@ namespace internal {
 
 template <typename F, typename Acc, typename In>
 struct PieceArrays {
+  using Weight = std::conditional_t<In::kEach == 2, SplitRows, InputRows<Acc>>;
   Operands<In, F::kInputs> inputs;
-  Operands<InputRows<Acc>, F::Weights::kSize> weights;
+  Operands<Weight, F::Weights::kSize> weights;
   Operands<OutputRows<Acc>, F::kOutputs> outputs;
 };
 
 // A kernel has all weights or none, and computes all sums or none: one for each
 // choice would take long to compile.
 enum class Kind { kPlain, kWeighted, kSummed };
-
-// Whether the loops take elements in pairs: not for sums over rows.
-template <typename In>
-constexpr bool InPairs(Kind kind) {
-  return kind != Kind::kSummed && In::kIsDirect;
-}
 
 template <Kind kind, typename F, typename Acc, typename In, size_t... i,
           size_t... w>
@@ -59,18 +54,12 @@ XLA_FFI_OPS_HD void RunPieces(const F& f, int64_t begin, int64_t end,
     RunBlock(f, begin, end, cols, part, arrays.outputs, sums, in...);
   };
   const Outputs<Acc, 0> no_sums = {};
-  if constexpr (kind == Kind::kSummed) {
-    run(columns, arrays.inputs[i]..., arrays.weights[w]...);
-  } else if constexpr (InPairs<In>(kind) && kind == Kind::kPlain) {
-    run(no_sums, DirectRows<Pairs>(arrays.inputs[i])...,
-        AbsentRows<typename F::Weights, w>()...);
-  } else if constexpr (InPairs<In>(kind)) {
-    run(no_sums, DirectRows<Pairs>(arrays.inputs[i])...,
-        SplitRows<Acc>(arrays.weights[w])...);
-  } else if constexpr (kind == Kind::kPlain) {
+  if constexpr (kind == Kind::kPlain) {
     run(no_sums, arrays.inputs[i]..., AbsentRows<typename F::Weights, w>()...);
-  } else {
+  } else if constexpr (kind == Kind::kWeighted) {
     run(no_sums, arrays.inputs[i]..., arrays.weights[w]...);
+  } else {
+    run(columns, arrays.inputs[i]..., arrays.weights[w]...);
   }
 }
 
@@ -111,6 +100,14 @@ void RunGroup(const F& f, int64_t begin, int64_t end, int64_t cols,
       row = stop;
     } while (row < end);
     long_sums.Finish();
+    if constexpr (In::kEach == 2) {
+      for (int i = 0; i < F::kSums; ++i) {
+        for (int64_t j = 0; j < summed && sums[i] != nullptr;
+             j += kPiece<Acc>) {
+          JoinRow(sums[i] + j, std::min(kPiece<Acc>, summed - j));
+        }
+      }
+    }
   }
 }
 
@@ -119,8 +116,8 @@ void RunStage(const F& formula, const RowRange& range,
               const RowArrays<F, T, W>& arrays,
               const Operands<SumOf<Cpu, T, W>, F::kSums>& sums) {
   using Acc = Accumulator<T>;
-  using In = std::conditional_t<std::is_same_v<T, BFloat16>,
-                                DirectRows<Elements<BFloat16>>, InputRows<Acc>>;
+  using In =
+      std::conditional_t<std::is_same_v<T, BFloat16>, PairRows, InputRows<Acc>>;
   const int64_t cols = range.cols;
   RowPart part{RowPart::kAll, 0, cols, false, nullptr, nullptr};
   if (range.part != nullptr) part = *range.part;
@@ -131,7 +128,6 @@ void RunStage(const F& formula, const RowRange& range,
   for (int i = 0; i < F::kSums; ++i) {
     if (sums[i] != nullptr) kind = Kind::kSummed;
   }
-  const bool in_pairs = InPairs<In>(kind);
   // Without rows, there may be no memory behind an array, not even for weights.
   const bool has_rows = range.groups > 0 && range.rows > 0;
   PieceArrays<F, Acc, In> pieces;
@@ -140,10 +136,10 @@ void RunStage(const F& formula, const RowRange& range,
   }
   for (int i = 0; i < F::Weights::kSize && has_rows && kind != Kind::kPlain;
        ++i) {
-    using Weight = InputRows<Acc>;
+    using Weight = typename PieceArrays<F, Acc, In>::Weight;
     pieces.weights[i] = arrays.weights[i].data == nullptr
                             ? Weight(F::Weights::Absent(i), cols)
-                            : Weight(arrays.weights[i], in_pairs);
+                            : Weight(arrays.weights[i]);
   }
   for (int i = 0; i < F::kOutputs; ++i) {
     pieces.outputs[i] = OutputRows<Acc>(arrays.outputs[i], cols);

@@ -62,7 +62,6 @@ struct FetchedRow {
 template <typename Acc>
 class InputRows {
  public:
-  static constexpr bool kIsDirect = false;
   static constexpr int kEach = 1;
   InputRows() = default;
 
@@ -131,18 +130,14 @@ class InputRows {
   const char* held_ = nullptr;    // what was converted
 };
 
-// An operand of BFloat16, which is not converted before.
-template <typename Piece_>
-class DirectRows {
+// An operand of BFloat16, which is taken in pairs.
+class PairRows {
  public:
-  static constexpr bool kIsDirect = true;
-  static constexpr int kEach = std::is_same_v<Piece_, Pairs> ? 2 : 1;
-  DirectRows() = default;
-  explicit DirectRows(const Rows<const BFloat16>& rows) : rows_(rows) {}
-  template <typename Other>
-  explicit DirectRows(const DirectRows<Other>& rows) : rows_(rows.rows_) {}
+  static constexpr int kEach = 2;
+  PairRows() = default;
+  explicit PairRows(const Rows<const BFloat16>& rows) : rows_(rows) {}
 
-  XLA_FFI_OPS_HD Piece_ Piece(int64_t row, int64_t j, int64_t) const {
+  XLA_FFI_OPS_HD Pairs Piece(int64_t row, int64_t j, int64_t) const {
     return {rows_[row] + j};
   }
   XLA_FFI_OPS_HD FetchedRow Fetched(int64_t row) const {
@@ -150,25 +145,24 @@ class DirectRows {
   }
 
  private:
-  template <typename Other>
-  friend class DirectRows;
-
   Rows<const BFloat16> rows_ = {};
 };
 
-// A weight that was made to be taken beside pairs.
-template <typename Acc>
+// A weight that is taken beside pairs.
 class SplitRows {
  public:
   static constexpr int kEach = 2;
-  explicit SplitRows(InputRows<Acc>& rows) : rows_(&rows) {}
+  SplitRows() = default;
+  template <typename W>
+  explicit SplitRows(const Rows<const W>& rows) : rows_(rows, true) {}
+  SplitRows(float value, int64_t cols) : rows_(value, cols) {}
 
-  XLA_FFI_OPS_HD SplitPairs<Acc> Piece(int64_t row, int64_t j, int64_t n) {
-    return {rows_->Piece(row, j, n).data, n};
+  XLA_FFI_OPS_HD SplitPairs<float> Piece(int64_t row, int64_t j, int64_t n) {
+    return {rows_.Piece(row, j, n).data, n};
   }
 
  private:
-  InputRows<Acc>* rows_;
+  InputRows<float> rows_;
 };
 
 // A weight of a formula that has no weights, of which nothing is loaded.

@@ -77,10 +77,12 @@ XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
   }
 }
 
-// Stores value(take, place), which are one or two, for each of n elements.
-template <typename Value>
-XLA_FFI_OPS_HD void StorePairs(int64_t n, const Value& value, StoredPairs y,
-                               StoredPairs z) {
+// Stores value(take, place), which are one or two, for each of n elements, and
+// adds column(take) to the sums, in the order of SplitPairs.
+template <int m, typename Value, typename Column>
+XLA_FFI_OPS_HD void StorePairs(int64_t n, const Value& value,
+                               const Column& column, StoredPairs y,
+                               StoredPairs z, const Outputs<float, m>& sums) {
   constexpr int outputs = sizeof(value(TakeOne{0}, 0).value) / sizeof(float);
   const int64_t second = (n + 1) / 2;
 #pragma omp simd
@@ -89,6 +91,16 @@ XLA_FFI_OPS_HD void StorePairs(int64_t n, const Value& value, StoredPairs y,
     const auto a = value(TakeAt<0>{k}, k);
     const auto b = value(TakeAt<1>{k}, second + k);
     const uint32_t word = StoredPairs::Join(a.value[0], b.value[0]);
+    if constexpr (m > 0) {
+      const auto c = column(TakeAt<0>{k});
+      const auto d = column(TakeAt<1>{k});
+      sums.data[0][k] += c.value[0];
+      sums.data[0][second + k] += d.value[0];
+      if constexpr (m > 1) {
+        sums.data[1][k] += c.value[1];
+        sums.data[1][second + k] += d.value[1];
+      }
+    }
     if constexpr (outputs > 1) {
       z.Put(k, StoredPairs::Join(a.value[1], b.value[1]));
     }
@@ -96,6 +108,10 @@ XLA_FFI_OPS_HD void StorePairs(int64_t n, const Value& value, StoredPairs y,
   }
   if (n % 2 != 0) {
     const auto last = value(TakeOne{n - 1}, n / 2);
+    if constexpr (m > 0) {
+      const auto terms = column(TakeOne{n - 1});
+      for (int i = 0; i < m; ++i) sums.data[i][n / 2] += terms.value[i];
+    }
     y.PutOne(n - 1, last.value[0]);
     if constexpr (outputs > 1) z.PutOne(n - 1, last.value[1]);
   }
@@ -141,20 +157,22 @@ XLA_FFI_OPS_HD void RunRow(
   if (part.begin == 0) f.Save(i, row);  // Once for each row.
   for (int64_t first = part.begin; first < part.end; first += kPiece<Acc>) {
     const int64_t count = std::min(kPiece<Acc>, part.end - first);
+    const auto sums = columns.At(first - part.begin);
     if constexpr (kEachOf<In...> == 2) {
-      static_assert(m == 0, "sums over rows are not taken in pairs");
       const StoredPairs y = outputs[0].InPairs(i, first);
       const StoredPairs z = outputs[n - 1].InPairs(i, first);
       const auto store = [=](auto... x) XLA_FFI_OPS_INLINED {
         const auto values = [=](auto take, int64_t) XLA_FFI_OPS_INLINED {
           return f.Store(row, Acc(take(x))...);
         };
-        StorePairs(count, values, y, z);
+        const auto column = [=](auto take) XLA_FFI_OPS_INLINED {
+          if constexpr (m > 0) return f.Column(row, Acc(take(x))...);
+        };
+        StorePairs(count, values, column, y, z, sums);
       };
       store(in.Piece(i, first, count)...);
       continue;
     }
-    const auto sums = columns.At(first - part.begin);
     const auto store = [=, &outputs](auto... x) XLA_FFI_OPS_INLINED {
       for (int64_t done = 0; done < count; done += kStored<Acc>) {
         const int64_t stored = std::min(kStored<Acc>, count - done);
@@ -208,7 +226,7 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
         return f.StoreAdded(row, added[first + place]);
       };
       const StoredPairs y = output.InPairs(i, first);
-      StorePairs(n, value, y, y);
+      StorePairs<0>(n, value, 0, y, y, {});
       continue;
     }
     Acc* const values = output.Piece(i, first);
@@ -221,7 +239,7 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
 }
 
 // The `part` of rows [begin, end); what they add to the sums over rows is added
-// to `columns`. In: InputRows, DirectRows or AbsentRows.
+// to `columns`. In: InputRows; PairRows and SplitRows; or AbsentRows.
 template <typename F, typename Acc, int m, typename... In>
 XLA_FFI_OPS_HD void RunBlock(
     const F& f, int64_t begin, int64_t end, int64_t cols, const RowPart& part,
