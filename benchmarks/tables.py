@@ -76,9 +76,10 @@ def _fill(text):
 _PICTURE = """![Times as fast as jax.numpy, by op and size](benchmarks/cpu_speed.svg)
 """
 _BEGIN = """
-Each number is the time of jit-compiled `jax.numpy`, in the fastest of several
-forms, divided by the time of our op, for the largest size. In parentheses is
-that of the fastest of all peers. Beside `jax.numpy`, these took part: {}.
+Each number is a time divided by our op's time, for the largest size. First
+comes the time of `jax.numpy`, compiled by jit, in the fastest of several forms.
+In parentheses is the time of the fastest peer. Beside `jax.numpy`, the peers
+were: {}.
 """
 _END = """
 Measured with [kept memory](#fresh-pages): {}. Our ops reach

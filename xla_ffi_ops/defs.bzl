@@ -69,7 +69,7 @@ def xla_ffi_library(
     )
 
 def _exporting(name, exported, deps, cuda = False, others = [], **private):
-    """Returns what links a shared object that exports what `exported_symbols` says, and `others`."""
+    """Returns deps, inputs and linkopts of an object that exports `exported` and `others`."""
     cpu, gpu = exported["cpu"], exported["cuda"]
     for platform, symbols in exported.items():
         if symbols.aliases:
@@ -78,7 +78,7 @@ def _exporting(name, exported, deps, cuda = False, others = [], **private):
             library = source + ".lib"
             cc_library(name = library, srcs = [source], alwayslink = True, **private)
 
-            # First: a linker takes of an archive what those before it ask for.
+            # It comes first: a linker takes from an archive what those before it need.
             deps = ([library] if platform == "cpu" else _if_cuda([library])) + deps
     cuda_symbols = gpu.own
     if not cuda:  # As a pattern, a symbol may be missing.
@@ -116,8 +116,8 @@ def xla_ffi_extension(
     Call it in the package of the Python file that loads the object, and add `name` to the `data` of
     that py_library: the object is then always beside the Python file.
 
-    The build fails if no dependency defines a handler, or another symbol that is used. The error
-    names it.
+    The build fails if no dependency defines a handler that is named, or a symbol that is used. The
+    error names it.
 
     Args:
       name: makes `lib<name>.so` and a filegroup of this name.
@@ -169,8 +169,8 @@ def xla_ffi_extension(
 def xla_ffi_op_library(name, deps = [], copts = [], cuda_copts = [], **kwargs):
     """The handlers and kernels of an op, made of the files that have its name.
 
-    xla_ffi_op makes it of an op. Call it where the Python of the op is in another package, and name
-    it there in the `deps` of an xla_ffi_extension.
+    xla_ffi_op calls it. If the Python of the op is in another package, call it yourself, and name
+    it in the `deps` of an xla_ffi_extension in that package.
 
     Makes the xla_ffi_library `name`, of `name`.cc, and three more libraries of the other files that
     xla_ffi_op knows: `<op>.formula`, `<op>.kernel` and `<op>.cuda`.

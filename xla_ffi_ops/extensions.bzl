@@ -4,7 +4,7 @@
 load(":deps.bzl", "xla_ffi_ops_repositories")
 
 _CHOICES = {
-    name: make(doc = "As of `xla_ffi_ops_repositories`.")
+    name: make(doc = "As in `xla_ffi_ops_repositories`.")
     for name, make in {
         "cuda_path": attr.string,
         "headers_sha256": attr.string,
@@ -33,7 +33,7 @@ xla_ffi_ops = module_extension(
     implementation = _xla_ffi_ops_impl,
     tag_classes = {"choose": tag_class(
         attrs = _CHOICES,
-        doc = "What the root module chooses; that of other modules is ignored.",
+        doc = "Only the choices of the root module count.",
     )},
     doc = "Makes the repositories that `xla_ffi_ops_deps` makes in a WORKSPACE.",
 )

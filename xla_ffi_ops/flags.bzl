@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types of the flags that //:cuda and //:cuda_architectures are."""
+"""Rules for the flags //:cuda and //:cuda_architectures."""
 
 CudaArchitecturesInfo = provider(
     "GPU architectures to compile for.",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CUDA toolkit: locked wheels, or one that is installed."""
+"""The CUDA toolkit, from locked wheels or from an installed one."""
 
 load("//third_party/python:python.bzl", "watch")
 
-# Folders of a toolkit, where they may be below its root, and what proves each.
+# Folders of a toolkit. For each: its possible places below the root, and files that it must have.
 _LAYOUT = {
     "bin": (["bin"], ["nvcc", "nvcc.profile", "cudafe++", "fatbinary", "ptxas"]),
     "include": (
@@ -63,7 +63,7 @@ def _cuda_toolkit_impl(rctx):
         watch(rctx, rctx.attr.wheels)
         root = rctx.path(rctx.attr.wheels).dirname.get_child("site-packages/nvidia/cu13")
 
-    # With the same folders always, and no `targets`, nvcc takes its headers from `include`.
+    # The folders are always the same. Without a folder `targets`, nvcc finds headers in `include`.
     for name, (folders, files) in _LAYOUT.items():
         found = _find(root, folders, files)
         if not found:
@@ -74,7 +74,7 @@ def _cuda_toolkit_impl(rctx):
             ))
         rctx.symlink(found, "cuda/" + name)
 
-    # Any version of these two reads what an older compiler wrote.
+    # Any version of these two programs reads the output of an older compiler.
     readers = {
         name: "cuda/bin/" + name if root.get_child("bin/" + name).exists else str(
             rctx.attr.wheels.same_package_label("bin/" + name),
@@ -95,18 +95,18 @@ cuda_toolkit = repository_rule(
     implementation = _cuda_toolkit_impl,
     attrs = {
         "path": attr.string(
-            doc = "Absolute path of an installed toolkit, 12.x or 13.x, in place of `wheels`; " +
-                  "the environment's XLA_FFI_OPS_CUDA_PATH wins over it.",
+            doc = "Absolute path of an installed toolkit, 12.x or 13.x, to use instead of `wheels`. " +
+                  "The environment's XLA_FFI_OPS_CUDA_PATH overrides it.",
         ),
         "wheels": attr.label(
             default = "@xla_ffi_ops_cuda_wheels//:BUILD.bazel",
-            doc = "BUILD file of the pypi_install that has the toolkit's wheels.",
+            doc = "BUILD file of a pypi_install whose lock has the toolkit's wheels.",
         ),
         "_build_file": attr.label(default = "//third_party/cuda:toolkit.BUILD"),
     },
     environ = ["XLA_FFI_OPS_CUDA_PATH"],
     doc = """A CUDA compiler, its headers and the static runtime library.
 
-Makes `:compiler` and `cuda/bin/nvcc` for cuda_library, `:cudart` (headers and
-library, for C++ that calls CUDA), and `:cuobjdump` and `:nvdisasm`.""",
+Makes `:compiler` and `cuda/bin/nvcc`, which cuda_library uses; `:cudart`, the
+headers and the library for C++ that calls CUDA; `:cuobjdump` and `:nvdisasm`.""",
 )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs pip inside repository rules, with the user's own pip configuration."""
 
-# Sets of strings are compiled in the order of their hashes. The user's variables for Python stay
-# out, those for pip stay in.
+# Python compiles sets of strings in the order of their hashes, so the seed is fixed. The user's
+# variables for Python are removed. Those for pip remain.
 _ENVIRONMENT = {
     "PIP_REQUIRE_VIRTUALENV": "0",
     "PYTHONHASHSEED": "0",
@@ -33,12 +33,12 @@ def python_with_pip(rctx, python):
     return str(venv.get_child("bin", "python"))
 
 def run_python(rctx, arguments, doing):
-    """Runs a Python program that calls pip; fails with its last words.
+    """Runs a Python program that calls pip; if it fails, fails with its output.
 
     Args:
       rctx: the repository context.
       arguments: the command line, interpreter first.
-      doing: what goes on, for the progress line and the error.
+      doing: text of the progress line and of the error, such as "Installing a lock".
     """
     rctx.report_progress(doing)
     result = rctx.execute(arguments, timeout = _TIMEOUT_S, environment = _ENVIRONMENT)

@@ -24,7 +24,7 @@ def _pypi_install_impl(rctx):
 
 wheel_store = repository_rule(
     implementation = lambda rctx: rctx.file("BUILD.bazel", executable = False),
-    doc = "Has what pypi_install unpacked before, so that it installs only what is new in a lock.",
+    doc = "Keeps the packages that pypi_install has unpacked: a new lock installs only new ones.",
 )
 
 pypi_install = repository_rule(
@@ -35,7 +35,7 @@ pypi_install = repository_rule(
             allow_single_file = True,
             doc = "Requirements with exact versions, hashes and environment markers.",
         ),
-        "requires": attr.string_list(doc = "Packages that the lock must have."),
+        "requires": attr.string_list(doc = "Packages that must be in the lock."),
         "_program": attr.label_list(default = [
             "//third_party/pypi:install.py",
             "//third_party/pypi:build_file.py",
@@ -45,19 +45,22 @@ pypi_install = repository_rule(
         "_store": attr.label(default = "@xla_ffi_ops_wheel_store//:BUILD.bazel"),
     },
     environ = ["XLA_FFI_OPS_WHEEL_STORE"],
-    doc = """Installs the lines of a lock that apply to this interpreter and platform.
+    doc = """Installs the packages of a lock that apply to this interpreter and platform.
 
-Only wheels whose hash the lock has; index and certificates are those of the
-user's pip. For a package `Some-Name` the repository has:
+It installs only wheels, and only if the lock has their hashes. It uses the
+index and the certificates of the user's pip. For a package `Some-Name`, the
+repository has:
 
-*   `:some_name`, a py_library with all that it requires at run time (what the
-    wheels declare; requirements that the lock lacks are left out);
-*   `:some_name_files`, every file of its wheel, for tools that need more;
-*   `:some_name_headers`, a cc_library, if it has a folder `include`; other C++ of
-    the wheel can be included by its path;
-*   `:some_name_bin`, if it brings programs; each is also a file `bin/program`.
+*   `:some_name`, a py_library, with all packages that its wheel requires at
+    run time. Requirements that the lock lacks are left out.
+*   `:some_name_files`, every file of its wheel, for tools that need more.
+*   `:some_name_headers`, a cc_library, if the wheel has a folder `include`.
+    Other C++ files of the wheel can be included by their paths.
+*   `:some_name_bin`, if the wheel has programs. Each is also a file
+    `bin/program`.
 
-All wheels share one `site-packages`, as in a virtual environment. What was
-unpacked once is linked when a lock changes; several workspaces can share it:
+All wheels share one `site-packages`, as in a virtual environment. Each wheel is
+unpacked once, and linked again when a lock changes. To share unpacked wheels
+between workspaces, set
 --repo_env=XLA_FFI_OPS_WHEEL_STORE=<folder on the same file system>.""",
 )

@@ -5,7 +5,7 @@ load("//third_party/debian:python.bzl", "INTERPRETER", "hermetic_runtime")
 
 _MINIMUM = (3, 11)
 
-# A virtual environment answers with its base, for the environments come and go.
+# In a virtual environment, it prints the base Python: environments come and go.
 _PROBE = """
 import json, sys, sysconfig
 path = getattr(sys, "_base_executable", None) or sys.executable
@@ -67,7 +67,7 @@ def toolchains():
         )
 """
 
-# Newer rules_python look for a Python for actions, too; without this they fetch one.
+# Newer rules_python also look for a Python for actions. Without this toolchain, they fetch one.
 _EXEC_TOOLS_BUILD = """\
 
 load("@rules_python//python:py_exec_tools_toolchain.bzl", "py_exec_tools_toolchain")
@@ -75,8 +75,8 @@ load("@rules_python//python:py_exec_tools_toolchain.bzl", "py_exec_tools_toolcha
 py_exec_tools_toolchain(name = "exec_tools")
 """
 
-# Makes a virtual environment of the folder above a link to Python: what the machine has in its own
-# site-packages, plugins of another jax for one, stays out of tests.
+# This file makes the folder above a link to Python a virtual environment. So tests do not see the
+# machine's own site-packages, such as plugins of another jax.
 _PYVENV = """\
 home = {home}
 include-system-site-packages = false
@@ -92,7 +92,7 @@ _HOW_TO_CHOOSE = ("choose another with --repo_env=XLA_FFI_OPS_PYTHON=<a name on 
                   "an absolute path, or `hermetic`>.")
 
 def watch(rctx, path):
-    """Runs the repository rule again when a file changes; from Bazel 8 on rctx.path does not.
+    """Makes a repository rule run again when a file changes. From Bazel 8 on, rctx.path does not.
 
     Args:
       rctx: the repository context.
@@ -102,7 +102,7 @@ def watch(rctx, path):
         rctx.watch(path)
 
 def _probe(rctx, program, said):
-    """Asks a Python where it really is; `said` tells how it was named, for errors."""
+    """Asks a Python for its version and real path. `said` is its name in error messages."""
     result = rctx.execute([program, "-I", "-c", _PROBE])
     if result.return_code:
         lines = (result.stderr.strip() or "no output").splitlines()
@@ -121,7 +121,7 @@ def _probe(rctx, program, said):
     return struct(**found)
 
 def _choose(rctx):
-    """Returns a program, how it was named, and whether it is the locked one."""
+    """Returns a program, its name in error messages, and whether it is the locked Python."""
     if rctx.attr.interpreter:
         said = "interpreter = " + str(rctx.attr.interpreter)
         return rctx.path(rctx.attr.interpreter), said, False
@@ -138,7 +138,7 @@ def _choose(rctx):
     return program, said, False
 
 def _runtime(rctx, found):
-    """Makes a link to a Python of the machine; returns what hermetic_runtime does."""
+    """Makes a link to a Python of the machine. Returns a struct as hermetic_runtime does."""
     shebang = "#!" + found.path
     if " " in shebang or len(shebang) > _LONGEST_SHEBANG:
         shebang = "#!/usr/bin/env python3"
@@ -182,20 +182,21 @@ local_python = repository_rule(
     attrs = {
         "interpreter": attr.label(
             allow_single_file = True,
-            doc = "Interpreter of a hermetic toolchain; nothing is searched for.",
+            doc = "Interpreter of a hermetic toolchain. The rule then searches for no other.",
         ),
         "python": attr.string(
             default = "python3",
-            doc = "Name on PATH, path, or `hermetic`, for the locked one of " +
-                  "//third_party/debian; the environment's XLA_FFI_OPS_PYTHON wins over it.",
+            doc = "A name on PATH, a path, or `hermetic`: the locked Python of " +
+                  "//third_party/debian. The environment's XLA_FFI_OPS_PYTHON overrides it.",
         ),
     },
     environ = ["PATH", "PYENV_VERSION", "XLA_FFI_OPS_PYTHON"],
-    doc = """Resolves a Python of 3.11 or newer to its absolute path.
+    doc = """Finds a Python, 3.11 or newer, and its absolute path.
 
-Makes toolchains to register, `:all`, `:headers` of C (incompatible where Python has
-none) and `python.json`, which `python_of` reads. Rules that depend on this file
-run again when path or version changed, and not when only PATH did.""",
+Makes `:all`, the toolchains to register; `:headers`, Python's C headers, which are
+incompatible if Python has none; and `python.json`, which `python_of` reads. Rules
+that depend on this file run again when the path or the version of Python changes,
+but not when only PATH changes.""",
 )
 
 PYTHON_ATTRS = {

@@ -15,7 +15,7 @@ def _name_in_wheel(ctx, file):
     return path.removeprefix(package) if path.startswith(package) else None
 
 def _strip(ctx, name, file):
-    """Returns a shared object with what a program that loads it can use."""
+    """Returns a shared object without the symbols that a program cannot use."""
     toolchain = find_cc_toolchain(ctx)
     features = cc_common.configure_features(ctx = ctx, cc_toolchain = toolchain)
     stripped = ctx.actions.declare_file("{}.stripped/{}".format(ctx.label.name, name))
@@ -86,36 +86,36 @@ def _wheel_impl(ctx):
 wheel = rule(
     implementation = _wheel_impl,
     attrs = {
-        "classifiers": attr.string_list(doc = "As PyPI has them."),
+        "classifiers": attr.string_list(doc = "Classifiers of PyPI."),
         "deps": attr.label_list(
             mandatory = True,
-            doc = "Libraries; the wheel has their files below the package of this target, by the path " +
-                  "from there.",
+            doc = "Libraries. The wheel contains those of their files that are below the package of " +
+                  "this target. Paths in the wheel begin at this package.",
         ),
-        "distribution": attr.string(mandatory = True, doc = "What pip installs, such as my-ops."),
-        "extras": attr.string_list_dict(doc = "What else each extra needs."),
+        "distribution": attr.string(mandatory = True, doc = "The name for pip, such as my-ops."),
+        "extras": attr.string_list_dict(doc = "For each extra, the distributions that it needs besides."),
         "glibc": attr.string(
             mandatory = True,
-            doc = "The oldest that it runs with; an object that needs more is an error.",
+            doc = "The oldest glibc that it runs with. An object that needs a newer one is an error.",
         ),
-        "license": attr.label(mandatory = True, allow_single_file = True, doc = "Its text."),
-        "license_expression": attr.string(mandatory = True, doc = "In SPDX's names."),
-        "object_kb": attr.int(mandatory = True, doc = "The most that an object may have."),
+        "license": attr.label(mandatory = True, allow_single_file = True, doc = "The text of the license."),
+        "license_expression": attr.string(mandatory = True, doc = "The license, as an SPDX expression."),
+        "object_kb": attr.int(mandatory = True, doc = "The largest compressed size of an object, in kB."),
         "other_licenses": attr.label_keyed_string_dict(
             allow_files = True,
-            doc = "The texts of libraries in the objects, and the name of each file in the wheel.",
+            doc = "Licenses of libraries in the objects: from each text to its file name in the wheel.",
         ),
         "readme": attr.label(
             mandatory = True,
             allow_single_file = True,
-            doc = "Markdown, the long description. Of its links to other files only the text stays.",
+            doc = "The long description, in Markdown. Links to other files become plain text.",
         ),
         "requires": attr.string_list(doc = "Distributions that it needs."),
-        "requires_python": attr.string(mandatory = True, doc = "Such as >=3.11."),
-        "summary": attr.string(mandatory = True, doc = "One line."),
-        "variant": attr.string(doc = "What the version ends with, behind a plus sign."),
-        "version": attr.string(mandatory = True, doc = "As PEP 440 has it."),
-        "wheel_kb": attr.int(mandatory = True, doc = "The most that the wheel may have."),
+        "requires_python": attr.string(mandatory = True, doc = "Supported Pythons, such as >=3.11."),
+        "summary": attr.string(mandatory = True, doc = "A description of one line."),
+        "variant": attr.string(doc = "The end of the version, after a plus sign."),
+        "version": attr.string(mandatory = True, doc = "A version of PEP 440."),
+        "wheel_kb": attr.int(mandatory = True, doc = "The largest size of the wheel, in kB."),
         "_program": attr.label(
             default = "//tools/wheel:write_wheel",
             cfg = "exec",

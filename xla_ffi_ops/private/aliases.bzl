@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of new names that call handlers, in C: no linker gives aliases to a version script."""
+"""C functions that call handlers by other names: a version script exports no linker's aliases."""
 
 _FUNCTION = """
 void *{of}(void *frame);
@@ -15,5 +15,5 @@ def _aliases_impl(ctx):
 aliases = rule(
     implementation = _aliases_impl,
     attrs = {"aliases": attr.string_dict(mandatory = True)},
-    doc = "Writes `name`.c: a function for each key of `aliases`, which calls that of the value.",
+    doc = "Writes `name`.c. Each key of `aliases` becomes a function, which calls its value.",
 )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cuda_library: what cc_library is for .cc files."""
+"""cuda_library: for .cu files, as cc_library is for .cc files."""
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
 load(":cuda_objects.bzl", "cuda_objects")
 
-# Attributes of cc_library that are about headers; the rest is about linking.
+# Attributes of cc_library that are about headers. The others are about linking.
 _OF_HEADERS = [
     "defines",
     "include_prefix",
@@ -29,7 +29,7 @@ def cuda_library(
         **kwargs):
     """CUDA C++, for the architectures of the flag //:cuda_architectures.
 
-    Its attributes have the names of those of cc_library and of rules_cuda's cuda_library.
+    Its attributes have the same names as in cc_library and in rules_cuda's cuda_library.
 
     Without the flag //:cuda it is an incompatible target: wildcards skip it, and nothing of CUDA is
     fetched. It is always linked statically, and so is the runtime library. A kernel can include the
@@ -38,8 +38,8 @@ def cuda_library(
     device code in another (-rdc).
 
     The compiler finds only headers of dependencies. Without a sandbox (--spawn_strategy=local) it
-    finds others, but does not compile again when they change. --per_file_copt is for .cc files
-    alone.
+    finds others, too, but Bazel does not compile again when they change. --per_file_copt is for .cc
+    files alone.
 
     Args:
       name: makes the cc_library of this name.
@@ -47,12 +47,13 @@ def cuda_library(
       hdrs: headers for its dependents.
       deps: C++ or CUDA libraries; their headers and defines reach the .cu files.
       implementation_deps: the same, but their headers do not reach dependents.
-      copts: options of nvcc (-use_fast_math, -maxrregcount=64, -Xptxas=-v). Options that it does
-          not know go to the host compiler (-Wextra, -fno-exceptions). C++17 is the default. -Werror
-          makes all warnings errors, nvcc's own too. -diag-suppress=177 turns off that warning for
-          device code, -w turns off all warnings. --action_env=NVCC_APPEND_FLAGS=-lineinfo sets an
-          option for all cuda_libraries. Line numbers (-lineinfo, -G) record the times of the
-          sources, so that the object differs from build to build.
+      copts: options of nvcc (-use_fast_math, -maxrregcount=64, -Xptxas=-v). Options that nvcc
+          does not know go to the host compiler (-Wextra, -fno-exceptions). C++17 is the default.
+          -Werror makes all warnings errors, nvcc's own too. -diag-suppress=177 turns off that
+          warning for device code, -w turns off all warnings.
+          --action_env=NVCC_APPEND_FLAGS=-lineinfo sets an option for all cuda_libraries. With line
+          numbers (-lineinfo, -G), an object contains the times of its sources. So it differs from
+          build to build.
       host_copts: options of the host compiler.
       ptxasopts: options of ptxas.
       local_defines: macros for these srcs alone.

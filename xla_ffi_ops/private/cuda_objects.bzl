@@ -7,7 +7,7 @@ load("//xla_ffi_ops:flags.bzl", "CudaArchitecturesInfo")
 
 _HEADERS = [".cuh", ".h", ".hh", ".hpp", ".inc", ".inl"]
 
-# The rule, not a target, decides about these.
+# A target may not set these options: the rule sets them.
 _REFUSED = {
     option: why
     for why, options in {
@@ -38,7 +38,7 @@ def _for_host(option):
     return "-Xcompiler=" + option
 
 def _words(ctx, attribute):
-    """Returns what cc_library makes of such an attribute."""
+    """Returns the words of an attribute, expanded as cc_library does."""
     files = ctx.attr.deps + ctx.attr.additional_compiler_inputs
     words = []
     for string in getattr(ctx.attr, attribute):
@@ -47,7 +47,7 @@ def _words(ctx, attribute):
     return words
 
 def _standard(ctx):
-    """Returns what --copt and --cxxopt say of C++'s version, or C++17."""
+    """Returns the option for the C++ version: that of --copt or --cxxopt, or C++17."""
     standard = "-std=c++17"
     for option in ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts:
         if option.startswith("-std="):
@@ -65,7 +65,7 @@ def _gencode(architectures):
     ]
 
 def _user_options(ctx):
-    """Returns copts: nvcc's own as they are; what it does not know, it forwards."""
+    """Returns the target's options for nvcc, which forwards those that it does not know."""
     options = []
     standard = _standard(ctx)
     words = _words(ctx, "copts")
@@ -93,7 +93,7 @@ def _user_options(ctx):
     return [standard] + options
 
 def _host_options(ctx, toolchain, features):
-    """Returns what the C++ toolchain and the command line tell the host compiler."""
+    """Returns the options of the C++ toolchain and of the command line, for the host compiler."""
     cpp = ctx.fragments.cpp
     options = cc_common.get_memory_inefficient_command_line(
         feature_configuration = features,
@@ -220,5 +220,5 @@ cuda_objects = rule(
     },
     fragments = ["cpp"],
     toolchains = use_cc_toolchain(),
-    doc = "Position-independent objects of .cu files; cuda_library is what to use.",
+    doc = "Compiles .cu files to position-independent objects. Use cuda_library instead.",
 )

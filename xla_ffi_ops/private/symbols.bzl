@@ -46,17 +46,17 @@ def _parts(name, target, platform, value):
     return {_PARTS[part].format(_in_c(target), platform): symbol for part, symbol in parts.items()}
 
 def exported_symbols(name, handlers, stateful_handlers, symbols):
-    """Returns what an extension exports.
+    """Returns the symbols that an extension exports.
 
     Args:
       name: of the extension, for errors.
       handlers: targets that the kit's macro defines.
-      stateful_handlers: likewise, with a state.
-      symbols: targets of others: {target: {platform: symbol, or {part: symbol}}}.
+      stateful_handlers: the same, with a state.
+      symbols: targets without the kit's macro: {target: {platform: symbol, or {part: symbol}}}.
 
     Returns:
-      A dictionary of "cpu" and "cuda" to a struct: `own`, symbols of the kit's macros; `named`,
-      those of `symbols`; `aliases`, the kit's names of these, to their symbols.
+      A dictionary with a struct for "cpu" and one for "cuda". `own` lists the symbols of the kit's
+      macros, and `named` the symbols in `symbols`. `aliases` maps the kit's names to these symbols.
     """
     for attribute, names in {
         "handlers": handlers,
