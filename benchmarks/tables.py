@@ -137,15 +137,16 @@ def _cells(line, peers):
 
 _HEAD = """# Benchmarks on the CPU
 
-`./bazelw run //benchmarks:report -- --write` has made this page, the
+`./bazelw run //benchmarks:report -- --write` makes this page, the
 [pictures](cpu_speed.svg) and [cpu.json](cpu.json), which has all quartiles.
 
 {about}
-A line has the median time of a call in microseconds, and half of what is between
-its quartiles; the bandwidth for the arrays that have to be moved, and its share
-of a copy's or of a sum's of two arrays; how many times as long each peer took,
-in its fastest form; and the largest errors in units in the last place.
-[performance.md](../performance.md) says more on each of these.
+A line begins with the median time of a call, in microseconds, and half of the
+distance between its quartiles. Then come the bandwidth for the arrays that must
+move, and its share of the bandwidth of a copy, or of a sum of two arrays. Then
+come the times of the peers in their fastest forms, divided by ours. The last
+columns are the largest errors, in units in the last place.
+[performance.md](../performance.md) says more about all of them.
 
 ![Times as fast as jax.numpy](cpu_speed.svg)
 
