@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a formula of rows is made of: one text of an op for g++ and nvcc.
+// The parts of a formula of rows. Its text serves g++ and nvcc.
 //
 //   template <typename Acc>
 //   struct Formula {
@@ -16,26 +16,28 @@
 //     void Save(int64_t row, const Row&) const;           // residuals
 //     Values<Acc, n> Store(const Row&, Acc x...) const;   // the outputs
 //     Sums<Acc, m> Column(const Row&, Acc x...) const;    // terms of the sums
-//     Values<Acc, 1> StoreAdded(const Row&, Acc) const;   // optional: Store,
-//                            // from the number that Add gave in the last pass
-//     bool Accepts(const Row&) const;  // optional: whether what the passes
-//   };                       // found will do though the first one was a sample
+//     // Optional:
+//     Values<Acc, 1> StoreAdded(const Row&, Acc) const;
+//     bool Accepts(const Row&) const;
+//   };
 //
 // S is a statistic: Sums, Max, or another struct. It has an array `value` of
 // one or two numbers, Initial(), and two Combine functions: one combines two
 // numbers, the other combines whole statistics. x... are the elements of the
 // inputs, widened: first those of the rows, then those of the weights. Column
-// gives the term of each weight's gradient, in the order of the weights. If
-// only these are wanted, there are no passes: the row is as Load made it.
+// gives the term of each weight's gradient, in the order of the weights. If a
+// call wants only these gradients, no pass runs, and the row is as Load made it.
 //
-// A formula that has Accepts() may get a sample of the row in its first pass,
-// on the CPU. If it does not accept what follows from that, all passes run
-// again, over all of the row.
+// StoreAdded is Store, but gets the number that Add returned in the last pass.
 //
-// A formula of two stages also has two formulas, First and Rest, which is a
-// base of it. First stores the last output, and Rest gets that for its only
-// input. The CPU runs these; CUDA, whose registers hold rows, runs the formula
-// itself.
+// With Accepts, the first pass on the CPU may see only a sample of the row.
+// Accepts then tells whether the results of the passes are good. If not, all
+// passes run again over the whole row.
+//
+// A formula of two stages has two more formulas: First and Rest, which is a base
+// of it. First stores the last output. Rest reads that as its only input. The
+// CPU runs both for rows of 16 bits, to round once. In all other cases the
+// formula itself runs.
 //
 // A formula that rounds to the type of the rows is a template of that type and
 // of Acc.
