@@ -26,7 +26,8 @@
 // numbers, the other combines whole statistics. x... are the elements of the
 // inputs, widened: first those of the rows, then those of the weights. Column
 // gives the term of each weight's gradient, in the order of the weights. If a
-// call wants only these gradients, no pass runs, and the row is as Load made it.
+// call wants only these gradients, no pass runs, and the row is as Load made
+// it.
 //
 // StoreAdded is Store, but gets the number that Add returned in the last pass.
 //
@@ -34,9 +35,9 @@
 // Accepts then tells whether the results of the passes are good. If not, all
 // passes run again over the whole row.
 //
-// A formula of two stages has two more formulas: First and Rest, which is a base
-// of it. First stores the last output. Rest reads that as its only input. The
-// CPU runs both for rows of 16 bits, to round once. In all other cases the
+// A formula of two stages has two more formulas: First and Rest, which is a
+// base of it. First stores the last output. Rest reads that as its only input.
+// The CPU runs both for rows of 16 bits, to round once. In all other cases the
 // formula itself runs.
 //
 // A formula that rounds to the type of the rows is a template of that type and
