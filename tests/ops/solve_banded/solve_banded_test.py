@@ -13,6 +13,7 @@ from jax_ffi_ops import solve_banded
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
+from jax_ffi_ops.kit.testing import transforms
 from jax_ffi_ops.kit.testing.rounding import gamma
 
 _DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
@@ -182,7 +183,8 @@ class BandedTest(parameterized.TestCase):
     holomorphic = dtype == np.complex128
     loss = lambda f: lambda *xs: jnp.sum(jnp.sin(f(*xs)))
     ours = lambda ab, b: solve_banded(bands, ab, b)
-    order = jax.grad if holomorphic else _twice  # The second has the first.
+    # The second derivatives have the first.
+    order = jax.grad if holomorphic else transforms.grad_of_grad
     got, want = (
         jax.jit(order(loss(f), (0, 1), holomorphic=holomorphic))(*operands)
         for f in (ours, dense)
@@ -227,13 +229,6 @@ class BandedTest(parameterized.TestCase):
     ):
       with self.assertRaises(TypeError):
         solve_banded(bands, *operands)
-
-
-def _twice(function, argnums, holomorphic):
-  """Returns gradients of a function of the gradients."""
-  first = jax.grad(function, argnums, holomorphic=holomorphic)
-  total = lambda *xs: sum(jnp.sum(x * x) for x in first(*xs))
-  return jax.grad(total, argnums, holomorphic=holomorphic)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from jax_ffi_ops import tridiagonal_solve
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
+from jax_ffi_ops.kit.testing import transforms
 
 _DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 
@@ -141,7 +142,7 @@ class TridiagonalTest(parameterized.TestCase):
     operands = self._operands(dtype, (3,), 6, 2)
     holomorphic = dtype == np.complex128
     loss = lambda f: lambda *xs: jnp.sum(jnp.sin(f(*xs)))
-    for order in (jax.grad, lambda f, *a, **k: _twice(f, *a, **k)):
+    for order in (jax.grad, transforms.grad_of_grad):
       got, expected = (
           order(loss(f), (0, 1, 2, 3), holomorphic=holomorphic)(*operands)
           for f in (tridiagonal_solve, dense)
@@ -166,13 +167,6 @@ class TridiagonalTest(parameterized.TestCase):
     for i in range(7):
       expected = tridiagonal_solve(dl, d, du, many[i])
       np.testing.assert_array_equal(x[i], expected)
-
-
-def _twice(function, argnums, holomorphic):
-  """Returns gradients of a function of the gradients."""
-  first = jax.grad(function, argnums, holomorphic=holomorphic)
-  total = lambda *xs: sum(jnp.sum(x * x) for x in first(*xs))
-  return jax.grad(total, argnums, holomorphic=holomorphic)
 
 
 if __name__ == "__main__":

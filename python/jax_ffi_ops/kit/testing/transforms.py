@@ -58,6 +58,13 @@ def jvp(function):
   return run
 
 
+def grad_of_grad(function, argnums, holomorphic):
+  """Returns the gradients of a sum of squared gradients."""
+  first = jax.grad(function, argnums, holomorphic=holomorphic)
+  total = lambda *xs: sum(jnp.sum(x * x) for x in first(*xs))
+  return jax.grad(total, argnums, holomorphic=holomorphic)
+
+
 def of_moving(function):
   """(operands with derivatives, all) -> results with derivatives."""
 
