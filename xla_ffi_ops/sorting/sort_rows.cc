@@ -15,7 +15,7 @@ namespace xla_ffi_ops {
 namespace {
 
 // About how many bytes of memory traffic take as long as sorting an element.
-constexpr int64_t kBytesPerElement = 32;
+constexpr int64_t kBytesPerElement = 64;
 
 // A row of fewer elements is sorted sooner by one thread.
 constexpr int64_t kLeastShared = 64 * 1024;

@@ -126,10 +126,10 @@ void TestSmallWorkAllocatesNothing() {
 }
 
 void TestGrain() {
-  CHECK(Grain(0) == 128 * 1024);
-  CHECK(Grain(-1) == 128 * 1024);
-  CHECK(Grain(1000) == 131);
-  CHECK(Grain(128 * 1024) == 1);
+  CHECK(Grain(0) == 256 * 1024);
+  CHECK(Grain(-1) == 256 * 1024);
+  CHECK(Grain(1000) == 262);
+  CHECK(Grain(256 * 1024) == 1);
   CHECK(Grain(kMax) == 1);
 }
 

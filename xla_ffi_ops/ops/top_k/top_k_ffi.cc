@@ -75,7 +75,7 @@ HandlerResult Run(const CpuContext& device, int64_t rows, Call<Key> call) {
     }
   };
   return ParallelPhases(device.pool, is_split ? 2 : 1, rows * parts,
-                        Grain(part * static_cast<int64_t>(sizeof(Key))),
+                        Grain(2 * part * static_cast<int64_t>(sizeof(Key))),
                         [=](int64_t phase, int64_t begin, int64_t end) {
                           phase == 0 ? select(begin, end) : merge(begin, end);
                         });

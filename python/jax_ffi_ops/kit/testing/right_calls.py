@@ -25,7 +25,7 @@ _FORMS = ((), (1, 1), (3, 1), (1, 4), (3, 4))
 _FEW_FORMS = ((), (1, 4))  # Others are drawn at random.
 _RANDOM = 12 if THOROUGH else 6
 # parallel.h: what one thread moves at least, and so a range of rows.
-_RANGE_BYTES = 128 * 1024
+_RANGE_BYTES = 256 * 1024
 _RANGES = 2
 # More than a kernel's table of a few ranges, of 64 bits or of 64 parts has.
 _MANY_RANGES = 66
