@@ -146,9 +146,9 @@ class TextTest(parameterized.TestCase):
 
   def test_names_are_no_keywords(self):
     text = _text(lambda o, n: o * n, {}, True, signature="(n),(n)->(n)")
-    self.assertIn("ffi::Result<ffi::AnyBuffer> do_buffer", text)
     self.assertIn("Dim n = kUnknownDim;", text)
-    self.assertIn("ffi::AnyBuffer n_buffer", text)
+    self.assertIn('arrays.Operand("n", {&n});', text)
+    self.assertIn('arrays.Result("do", {&n});', text)
 
   def test_open_dimensions_are_variables(self):
     text = _text(_sum_of_steps, {})

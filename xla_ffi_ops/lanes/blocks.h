@@ -177,36 +177,57 @@ class Scratch {
   char* next_;
 };
 
-// The arrays of a call, made while they are checked.
-class Arrays {
- public:
-  explicit Arrays(Checks& checks) : checks_(checks) {}
-
-  void Operand(const char* name, const ffi::AnyBuffer& buffer,
-               int64_t core_rank) {
-    operands.push_back({buffer.untyped_data(),
-                        Product(buffer.dimensions().last(core_rank)),
-                        checks_.Map(name, buffer, core_rank)});
-  }
-  void Result(const ffi::AnyBuffer& buffer, int64_t core_rank) {
-    results.push_back({buffer.untyped_data(),
-                       Product(buffer.dimensions().last(core_rank)), RowMap()});
-  }
-  int64_t rows() const { return Product(checks_.loops()); }
-
-  std::vector<Array> operands, results;
-
- private:
-  Checks& checks_;
-};
+// For each choice of dtypes that a handler has kernels for: those of all
+// operands, and then those of all results.
+using Choices = std::vector<std::vector<ffi::DataType>>;
 
 struct Size {
   const char* name;
   int64_t size;
 };
 
-// The error of a call whose core or dtypes no kernel was compiled for.
-ffi::Error NoKernel(Checks& checks, std::initializer_list<Size> core);
+// The arrays of a call. A handler checks them one after the other:
+//
+//   Arrays arrays(operands, results, dtypes);
+//   arrays.Operand("x", {&n});
+//   arrays.Result("y", {&n});
+//   if (!arrays.Done()) return arrays.error();
+//   if (n == 3 && arrays.Have(0)) return RunBlocks<Forward0>(...);
+//   return arrays.NoKernel({{"n", n}});
+class Arrays : public Checks {
+ public:
+  Arrays(ffi::RemainingArgs operands, ffi::RemainingRets results,
+         const Choices& dtypes)
+      : operands_(operands), results_(results), dtypes_(dtypes) {}
+
+  void Operand(const char* name, std::initializer_list<Dim*> core);
+  void Result(const char* name, std::initializer_list<Dim*> core);
+  // Returns whether all holds, and finds the rows of operands.
+  bool Done();
+  // Whether the call has this choice of dtypes.
+  bool Have(int choice) const;
+  // The error of a call whose core or dtypes no kernel was compiled for.
+  ffi::Error NoKernel(std::initializer_list<Size> core);
+  int64_t rows() const { return Product(loops()); }
+
+  std::vector<Array> operands, results;
+
+ private:
+  struct Checked {
+    const char* name;
+    ffi::AnyBuffer buffer;
+    int64_t core_rank;
+  };
+
+  // The dtypes that the next array may have, given those before it.
+  DTypeSet Expected() const;
+
+  const ffi::RemainingArgs operands_;
+  const ffi::RemainingRets results_;
+  const Choices& dtypes_;
+  std::vector<Checked> checked_;
+  std::vector<ffi::DataType> got_;
+};
 
 namespace internal {
 

@@ -33,7 +33,7 @@ class _Window:
   def read(self, body, index: Sequence[str]) -> str:
     if self.lanes is None:
       return self.memory.at(index)
-    to = body.writer.type_of(self.memory.dtype, True)
+    to = cpp.type_of(self.memory.dtype, True)
     place = self.memory.place(index)
     return f"At<{to}>({self.memory.buffer}, {place}, {self.lanes})"
 
@@ -184,7 +184,7 @@ def _windows(body, x, indices, shape, sizes, dims, clips):
       text = _index(body, indices, [*outer, str(k)])
       most = cpp.dim(x.shape[d] - sizes[d])
       if not clips:
-        mask = writer.type_of(bool, indices.lanes)
+        mask = cpp.type_of(bool, indices.lanes)
         tests.append(f"IsInside<{mask}>({text}, {most})")
       starts[d] = _clamped(body, text, indices, most)
     for d, at in counting:

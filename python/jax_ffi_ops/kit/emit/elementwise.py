@@ -90,7 +90,6 @@ def apply(
   """
   writer, shape, dtype = body.writer, equation.shape, equation.dtype
   lanes = any(x.lanes for x in args)
-  writer.type_of(dtype, lanes)
 
   def operand(value, text):
     if value.lanes < lanes and (not mixed or value.dtype == bool):
@@ -140,7 +139,7 @@ def _by_table(body, equation, *args):
     return body.retrace(lambda a, b: a ** b.astype(a.dtype), *args)
   places = ", ".join(["{}"] * len(args))
   text = _CALLS.get(name, f"{cpp.camel(name)}({places})")
-  ctype = body.writer.type_of(dtype, any(x.lanes for x in args))
+  ctype = cpp.type_of(dtype, any(x.lanes for x in args))
   of_bools = args[0].dtype == bool and name in _OF_BOOLS
   mixed = name in _OPERATORS and not of_bools
   if of_bools:
@@ -175,7 +174,7 @@ def _select(body, equation, which, *cases):
     choose = lambda mask, a, b: f"Select({mask}, {b}, {a})"
     return apply(body, equation, [which, *cases], choose)
   lanes = any(x.lanes for x in [which, *cases])
-  mask = body.writer.type_of(bool, lanes)
+  mask = cpp.type_of(bool, lanes)
 
   def function(i, *cases):
     text = cases[0]
@@ -202,7 +201,7 @@ def _convert(body, equation, x):
     if isinstance(x, values.Constant):
       return values.Constant.of(x.array.astype(dtype))
     return dataclasses.replace(x, dtype=np.dtype(dtype))
-  ctype = body.writer.type_of(dtype, x.lanes)
+  ctype = cpp.type_of(dtype, x.lanes)
   name = "ToMask" if dtype == bool else "Convert"
   name = "FromMask" if x.dtype == bool else name
   return apply(body, equation, [x], lambda a: f"{name}<{ctype}>({a})")
@@ -214,7 +213,7 @@ def _bitcast(body, equation, x):
   sixteen = {"float16", "bfloat16"}
   if x.dtype.itemsize != dtype.itemsize or sixteen & {x.dtype.name, dtype.name}:
     raise errors.Unsupported(f"of {x.dtype.name} to {dtype.name}")
-  ctype = body.writer.type_of(dtype, x.lanes)
+  ctype = cpp.type_of(dtype, x.lanes)
   return apply(body, equation, [x], lambda a: f"Bits<{ctype}>({a})")
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The text of the C++ file: kernels, and handlers that choose among them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+import textwrap
 
 from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.emit import cpp
@@ -11,17 +12,18 @@ from jax_ffi_ops.kit.emit.kernels import Kernel
 
 def text(op: Declaration, passes: dict[str, Sequence[Kernel]]) -> str:
   """Returns the file, given the kernels of each FFI target."""
-  parts = [
+  lines = [
       f"// Written by the build from the reference of {op.name}:"
       f" {op.signature}.",
-      _HEAD,
+      *_HEAD.splitlines(),
+      *(x for own in passes.values() for kernel in own for x in _kernel(kernel)),
+      *(line for pair in passes.items() for line in _handler(*pair)),
+      "}  // namespace",
+      *(line for pair in passes.items() for line in _export(*pair)),
+      "",
+      "}  // namespace xla_ffi_ops",
   ]
-  parts += [_kernel(x) for kernels in passes.values() for x in kernels]
-  parts += [_handler(*pair) for pair in passes.items()]
-  parts.append("}  // namespace")
-  parts += [_export(*pair) for pair in passes.items()]
-  parts.append("}  // namespace xla_ffi_ops")
-  return "\n".join(parts) + "\n"
+  return "\n".join(map(_wrapped, lines)) + "\n"
 
 
 _HEAD = """\
@@ -39,6 +41,21 @@ namespace {
 
 using namespace lanes;  // NOLINT
 """
+
+
+def _wrapped(line: str) -> str:
+  """Returns a line of C++ in lines of 80 columns."""
+  if len(line) <= 80:
+    return line
+  indent = line[: len(line) - len(line.lstrip())]
+  begin = indent + ("// " if line.lstrip().startswith("//") else "    ")
+  return textwrap.fill(
+      line,
+      80,
+      subsequent_indent=begin,
+      break_long_words=False,
+      break_on_hyphens=False,
+  )
 
 
 def _element_bytes(kernel: Kernel) -> int:
@@ -61,17 +78,15 @@ def _sizes(kernel: Kernel, source: str) -> list[str]:
   ]
 
 
-def _kernel(kernel: Kernel) -> str:
+def _kernel(kernel: Kernel) -> Iterator[str]:
   writer = kernel.writer
   sizes = ", ".join(f"{d} = {n}" for d, n in kernel.core.items())
   arrays = ", ".join(
       f"{x.name} {x.dtype.name}[{', '.join(x.dims)}]" for x in kernel.operands
   )
-  vectors = sorted(
-      (writer.dtypes | {"float32"}) - {"bool", "float16", "bfloat16"}
-  )
-  lines = [
-      *writer.constants,
+  if writer.constants:
+    yield from ["", *writer.constants]
+  yield from [
       "",
       f"// {sizes or 'All sizes'}: {arrays}.",
       f"struct {kernel.name} {{",
@@ -84,25 +99,18 @@ def _kernel(kernel: Kernel) -> str:
       "",
       "  template <int kLanes>",
       "  XLA_FFI_OPS_HD static void Run(const Block& block) {",
-      "    using mask_v [[maybe_unused]] = Mask<kBytes, kLanes>;",
-      *(
-          f"    using {cpp.vector(name)} [[maybe_unused]] ="
-          f" Vector<{cpp.scalar(name)}, kLanes>;"
-          for name in vectors
-      ),
+      "    XLA_FFI_OPS_LANE_TYPES(kBytes, kLanes);",
       *_sizes(kernel, "block.sizes"),
       *(_array("in", *x) for x in enumerate(kernel.operands)),
       *(_array("out", *x) for x in enumerate(kernel.results)),
   ]
   if writer.scratch:
     sizes = [f"Bytes<{t}>({n})" for t, n, _ in writer.scratch]
-    lines.append(f"    Scratch scratch({' + '.join(sizes)});")
-  lines += [
-      f"    {ctype}* const {name} = scratch.Take<{ctype}>({n});"
-      for ctype, n, name in writer.scratch
-  ]
-  lines += ["  " + line for line in writer.lines]
-  return "\n".join([*lines, "  }", "};", ""])
+    yield f"    Scratch scratch({' + '.join(sizes)});"
+  for ctype, n, name in writer.scratch:
+    yield f"    {ctype}* const {name} = scratch.Take<{ctype}>({n});"
+  yield from ["  " + line for line in writer.lines]
+  yield from ["  }", "};"]
 
 
 def _array(kind: str, i: int, array: Array) -> str:
@@ -116,88 +124,57 @@ def _array(kind: str, i: int, array: Array) -> str:
   return f"    {of} {kind}{i}(block, {i});"
 
 
-def _dtypes(kernels: Sequence[Kernel], i: int) -> str:
-  """Returns the dtypes that an array may have, given those before it."""
-  dtypes = lambda i: [kernel.arrays[i].dtype for kernel in kernels]
+def _handler(target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
+  """Yields a handler that checks its buffers and picks a kernel."""
   first = kernels[0]
-  for k in range(min(i, len(first.operands))):
-    if dtypes(k) == dtypes(i):
-      return f"{first.operands[k].name}_buffer.element_type()"
-  names = dict.fromkeys(f"ffi::{cpp.ffi_type(x)}" for x in dtypes(i))
-  return f"DTypes<{', '.join(names)}>()"
-
-
-def _handler(target: str, kernels: Sequence[Kernel]) -> str:
-  """Returns a handler that checks its buffers and picks a kernel.
-
-  With the suffix, no name is a keyword of C++ or that of a dimension.
-  """
-  first = kernels[0]
-  operands = len(first.operands)
+  batch_rank = ", int64_t batch_rank" * first.backward
+  yield from [
+      "",
+      f"HandlerResult {cpp.camel(target)}(CpuContext device{batch_rank},"
+      " ffi::RemainingArgs operands, ffi::RemainingRets results) {",
+  ]
   dims = dict.fromkeys(d for x in first.arrays for d in x.dims)
-  names = [d for d in dims if not d.isdigit()]
-  parameters = ["CpuContext device", *["int64_t batch_rank"] * first.backward]
-  checks, arrays = [], []
-  for i, x in enumerate(first.arrays):
-    is_operand, buffer = i < operands, f"{x.name}_buffer"
-    core = [f"&size_{d}" if d.isdigit() else f"&{d}" for d in x.dims]
-    dtypes = f"{_dtypes(kernels, i)}, {{{', '.join(core)}}}"
-    rank = len(x.dims)
-    if is_operand:
-      parameters.append(f"ffi::AnyBuffer {buffer}")
-      checks.append(f'  checks.Operand("{x.name}", {buffer}, {dtypes});')
-      arrays.append(f'  arrays.Operand("{x.name}", {buffer}, {rank});')
-    else:
-      parameters.append(f"ffi::Result<ffi::AnyBuffer> {buffer}")
-      checks.append(f'  checks.Result("{x.name}", *{buffer}, {dtypes});')
-      arrays.append(f"  arrays.Result(*{buffer}, {rank});")
-  if first.backward:
-    checks.insert(operands, "  checks.BatchRank(batch_rank);")
-  known = ", ".join(f'{{"{d}", {d}}}' for d in names)
-  return "\n".join(
-      [
-          f"HandlerResult {cpp.camel(target)}(",
-          "    " + ", ".join(parameters) + ") {",
-          *(f"  Dim {d} = kUnknownDim;" for d in names),
-          *(f"  Dim size_{d} = {d};" for d in dims if d.isdigit()),
-          "  Checks checks;",
-          *checks,
-          "  if (!checks.ok()) return checks.error();",
-          "  Arrays arrays(checks);",
-          *arrays,
-          "  if (!checks.ok()) return checks.error();",
-          *(_choice(first, kernel) for kernel in kernels),
-          f"  return NoKernel(checks, {{{known}}});",
-          "}",
-          "",
-      ]
-  )
+  sizes = {d: f"size_{d}" if d.isdigit() else d for d in dims}
+  for d, size in sizes.items():
+    yield f"  Dim {size} = {d if d.isdigit() else 'kUnknownDim'};"
+
+  def check(kind, array):
+    core = ", ".join(f"&{sizes[d]}" for d in array.dims)
+    return f'  arrays.{kind}("{array.name}", {{{core}}});'
+
+  choices = list(dict.fromkeys(map(_dtypes, kernels)))
+  yield from [
+      "  static const Choices dtypes = {",
+      *(f"      {{{choice}}}," for choice in choices),
+      "  };",
+      "  Arrays arrays(operands, results, dtypes);",
+      *(check("Operand", x) for x in first.operands),
+      *["  arrays.BatchRank(batch_rank);"] * first.backward,
+      *(check("Result", x) for x in first.results),
+      "  if (!arrays.Done()) return arrays.error();",
+  ]
+  for kernel in kernels:
+    tests = [f"{d} == {n}" for d, n in kernel.core.items()]
+    tests.append(f"arrays.Have({choices.index(_dtypes(kernel))})")
+    shared = [str(i) for i, x in enumerate(kernel.operands) if x.shared]
+    yield from [
+        f"  if ({' && '.join(tests)}) {{",
+        f"    return RunBlocks<{kernel.name}>(device, arrays,"
+        f" {{{', '.join(_open(kernel))}}}, {{{', '.join(shared)}}});",
+        "  }",
+    ]
+  known = ", ".join(f'{{"{d}", {d}}}' for d in dims if not d.isdigit())
+  yield from [f"  return arrays.NoKernel({{{known}}});", "}", ""]
 
 
-def _choice(first: Kernel, kernel: Kernel) -> str:
-  tests = [f"{d} == {n}" for d, n in kernel.core.items()]
-  for i, (own, x) in enumerate(zip(kernel.arrays, first.arrays)):
-    access = "." if i < len(first.operands) else "->"
-    ffi_type = f"ffi::{cpp.ffi_type(own.dtype)}"
-    tests.append(f"{x.name}_buffer{access}element_type() == {ffi_type}")
-  shared = [str(i) for i, x in enumerate(kernel.operands) if x.shared]
-  return (
-      f"  if ({' && '.join(tests)}) {{\n"
-      f"    return RunBlocks<{kernel.name}>(device, arrays,"
-      f" {{{', '.join(_open(kernel))}}}, {{{', '.join(shared)}}});\n"
-      "  }"
-  )
+def _dtypes(kernel: Kernel) -> str:
+  return ", ".join(f"ffi::{cpp.ffi_type(x.dtype)}" for x in kernel.arrays)
 
 
-def _export(target: str, kernels: Sequence[Kernel]) -> str:
-  first = kernels[0]
-  bound = ['.Attr<int64_t>("batch_rank")'] * first.backward
-  bound += [f".Arg<ffi::AnyBuffer>()  // {x.name}" for x in first.operands]
-  bound += [f".Ret<ffi::AnyBuffer>()  // {x.name}" for x in first.results]
-  # The last comment would hide the closing parenthesis.
-  bound.append(bound.pop().split("  //")[0] + ");")
-  body = "\n    ".join(bound)
-  return (
-      f"XLA_FFI_OPS_DEFINE_HANDLER(\n    {target}, {cpp.camel(target)},\n"
-      f"    {body}\n"
-  )
+def _export(target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
+  bound = ['.Attr<int64_t>("batch_rank")'] * kernels[0].backward
+  yield from [
+      "",
+      f"XLA_FFI_OPS_DEFINE_HANDLER({target}, {cpp.camel(target)},",
+      f"    {''.join(bound)}.RemainingArgs().RemainingRets());",
+  ]

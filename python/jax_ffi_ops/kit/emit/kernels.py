@@ -210,13 +210,11 @@ def _written(name, sizes, function, operands, results) -> Writer:
   body = Body(writer)
   inputs = []
   for i, (x, aval) in enumerate(zip(operands, avals)):
-    writer.type_of(x.dtype, True)
     memory = Memory.of(f"in{i}", aval.shape, x.dtype, not x.shared)
     # A small operand is read once, not in each step of a loop.
     inputs.append(body.loaded(memory))
   to = []
   for i, x in enumerate(results):
-    writer.type_of(x.dtype, True)
     to.append(Memory.of(f"out{i}", sizes.aval(x).shape, x.dtype, True))
   outvars = closed.jaxpr.outvars
   own = {

@@ -23,7 +23,7 @@ def _sort(body, equation, *arrays):
   arrays = [writer.in_memory(x) for x in arrays]
   outs = [writer.buffer(x.shape, x.dtype, lanes) for x in arrays]
   others = [m for d, m in enumerate(arrays[0].shape) if d != axis]
-  count = writer.type_of(np.int32, lanes)
+  count = cpp.type_of(np.int32, lanes)
   with writer.loops(others) as outer:
 
     def element(x, i):
@@ -54,7 +54,7 @@ def _sort(body, equation, *arrays):
 
 def _compared(writer, dtype, a, b, lanes):
   """Returns whether a is less than b, and whether they are equal."""
-  mask = writer.type_of(bool, lanes)
+  mask = cpp.type_of(bool, lanes)
   if dtype == bool:
     return f"(Not({a}) & {b})", f"Not({a} ^ {b})"
   if not cpp.is_float(dtype):

@@ -27,14 +27,12 @@ class Writer:
     lines: of its body.
     constants: definitions of tables, which come before it.
     scratch: the types and sizes of buffers, and their names.
-    dtypes: of the vectors that it has.
   """
 
   def __init__(self, prefix: str):
     self.lines: list[str] = []
     self.constants: list[str] = []
     self.scratch: list[tuple[str, str, str]] = []
-    self.dtypes: set[str] = set()
     self._prefix = prefix
     self._tables: dict[str, str] = {}
     self._count = 0
@@ -92,26 +90,21 @@ class Writer:
     ]
     return " + ".join(terms) or "0"
 
-  def type_of(self, dtype: Any, lanes: bool) -> str:
-    if lanes:
-      self.dtypes.add(np.dtype(dtype).name)
-    return cpp.type_of(dtype, lanes)
-
   def variable(
       self, expression: str, dtype: Any, lanes: bool, letter: str = "v"
   ) -> str:
     name = self.name(letter)
-    self.line(f"{self.type_of(dtype, lanes)} {name} = {expression};")
+    self.line(f"{cpp.type_of(dtype, lanes)} {name} = {expression};")
     return name
 
   def let(self, expression: str, dtype: Any, lanes: bool) -> str:
     name = self.name("v")
-    self.line(f"const {self.type_of(dtype, lanes)} {name} = {expression};")
+    self.line(f"const {cpp.type_of(dtype, lanes)} {name} = {expression};")
     return name
 
   def splat(self, expression: str, dtype: Any) -> str:
     """Returns a uniform expression in all lanes."""
-    return f"Splat<{self.type_of(dtype, True)}>({expression})"
+    return f"Splat<{cpp.type_of(dtype, True)}>({expression})"
 
   def literal(self, value: Any, dtype: Any, lanes: bool) -> str:
     text = cpp.literal(value, dtype)
@@ -120,7 +113,7 @@ class Writer:
   def buffer(self, shape: Sequence[Any], dtype: Any, lanes: bool) -> Memory:
     """Returns new memory, which holds anything."""
     name = self.name("a")
-    ctype = self.type_of(dtype, lanes)
+    ctype = cpp.type_of(dtype, lanes)
     size = cpp.size(shape)
     if isinstance(size, int) and size <= _STACK_ELEMENTS:
       self.line(f"{ctype} {name}[{max(size, 1)}];")
