@@ -87,7 +87,10 @@ class RefusedTest(parameterized.TestCase):
       _text(reference, {"n": 4})
 
   @parameterized.parameters(
-      ({"attributes": {"n_steps": np.int64}}, "attributes"),
+      (
+          {"attributes": {"orders": [np.int64]}},
+          "attributes that are no scalars",
+      ),
       (
           {"signature": "(n),(n)?->(n)", "operands": ("x", "y")},
           "optional operands",
@@ -113,6 +116,8 @@ class RefusedTest(parameterized.TestCase):
   def test_cores_of_other_names(self):
     with self.assertRaisesRegex(ValueError, r"has \['m'\]"):
       _text(jnp.sin, {"m": 4})
+    with self.assertRaisesRegex(ValueError, r"lacks \['steps'\]"):
+      _text(lambda x, steps: x, {"n": 4}, attributes={"steps": np.int64})
     with self.assertRaisesRegex(ValueError, r"no operand is named \['y'\]"):
       _text(lambda x: x * 2, {"n": 4}, shared=["y"])
 
@@ -149,6 +154,16 @@ class TextTest(parameterized.TestCase):
     self.assertIn("Dim n = kUnknownDim;", text)
     self.assertIn('arrays.Operand("n", {&n});', text)
     self.assertIn('arrays.Result("do", {&n});', text)
+
+  def test_attributes_are_numbers_of_a_core(self):
+    declared = {"steps": np.int64, "weight": np.float32, "kind": str}
+    reference = lambda x, steps, weight, kind: x * weight * steps
+    core = {"n": 4, "steps": 3, "weight": 0.25, "kind": "a"}
+    text = _text(reference, core, attributes=declared)
+    self.assertIn("* 0.25f", text)
+    self.assertIn("* 3.0f", text)
+    self.assertIn("steps_value == int64_t{3} && weight_value == 0.25f", text)
+    self.assertIn('.Attr<std::string_view>("kind")', text)
 
   def test_open_dimensions_are_variables(self):
     text = _text(_sum_of_steps, {})

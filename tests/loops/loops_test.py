@@ -96,7 +96,7 @@ class LorenzTest(parameterized.TestCase):
     self.assertIn("backward: handler loops_lorenz_bwd", text)
 
   def test_few_rows_run_the_reference(self):
-    core = Core([], (8, math.inf))
+    core = Core([], {}, (8, math.inf))
     with mock.patch.object(Cores, "find", lambda *_: core):
       few = kit.explain(lorenz.lorenz, *_operands(7, 3))
       many = kit.explain(lorenz.lorenz, *_operands(8, 3))

@@ -14,6 +14,7 @@ import lqr
 import metropolis
 import needleman_wunsch
 import numpy as np
+import relaxation
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
@@ -88,6 +89,14 @@ class HmmTest(testing.OpTest):
   case = Case(hmm.hmm, [Operand((3,)), Operand((3, 3)), Operand((5, 3))])
 
 
+class RelaxationTest(testing.OpTest):
+  case = Case(
+      relaxation.relaxation,
+      [Operand((6,))],
+      attributes={"steps": 20, "weight": 0.1},
+  )
+
+
 class MetropolisTest(parameterized.TestCase):
   """Keys are no numbers: the suite's integers would be the same key."""
 
@@ -149,6 +158,26 @@ class CoresTest(absltest.TestCase):
     )
     got = hmm.hmm(start, transitions, jnp.zeros((7, 2)))
     np.testing.assert_allclose(got, 8 * np.log(2), rtol=1e-6)
+
+  def test_attributes_choose_the_kernel(self):
+    x = np.arange(7, dtype=np.float32)
+    for steps, weight, runs in (
+        (3, 0.25, True),
+        (3, 0.5, False),
+        (20, 0.1, False),
+    ):
+      values = {"steps": steps, "weight": weight}
+      text = kit.explain(relaxation.relaxation, x, **values)
+      self.assertEqual("no handler was compiled" not in text, runs, text)
+      expected = np.float64(x)
+      for _ in range(steps):
+        mean = (np.roll(expected, 1) + np.roll(expected, -1)) / 2
+        expected += weight * (mean - expected)
+      got = relaxation.relaxation(x, **values)
+      # A step has four roundings of numbers up to 6.
+      np.testing.assert_allclose(
+          got, expected, rtol=0, atol=steps * 24 * 2**-24
+      )
 
   def test_others_are_an_error_if_strict(self):
     ys, mean, eye = jnp.zeros((7, 2)), jnp.zeros(3), jnp.eye(3)

@@ -61,17 +61,17 @@ template <int bytes, int lanes>
 using Mask = typename internal::MaskOf<bytes, lanes>::type;
 
 // The vectors of a kernel whose masks are of that many bytes.
-#define XLA_FFI_OPS_LANE_TYPES(bytes, lanes)                \
-  using mask_v [[maybe_unused]] = Mask<bytes, lanes>;       \
-  using int8_v [[maybe_unused]] = Vector<int8_t, lanes>;    \
-  using int16_v [[maybe_unused]] = Vector<int16_t, lanes>;  \
-  using int32_v [[maybe_unused]] = Vector<int32_t, lanes>;  \
-  using int64_v [[maybe_unused]] = Vector<int64_t, lanes>;  \
-  using uint8_v [[maybe_unused]] = Vector<uint8_t, lanes>;  \
+#define XLA_FFI_OPS_LANE_TYPES(bytes, lanes)                 \
+  using mask_v [[maybe_unused]] = Mask<bytes, lanes>;        \
+  using int8_v [[maybe_unused]] = Vector<int8_t, lanes>;     \
+  using int16_v [[maybe_unused]] = Vector<int16_t, lanes>;   \
+  using int32_v [[maybe_unused]] = Vector<int32_t, lanes>;   \
+  using int64_v [[maybe_unused]] = Vector<int64_t, lanes>;   \
+  using uint8_v [[maybe_unused]] = Vector<uint8_t, lanes>;   \
   using uint16_v [[maybe_unused]] = Vector<uint16_t, lanes>; \
   using uint32_v [[maybe_unused]] = Vector<uint32_t, lanes>; \
   using uint64_v [[maybe_unused]] = Vector<uint64_t, lanes>; \
-  using float_v [[maybe_unused]] = Vector<float, lanes>;    \
+  using float_v [[maybe_unused]] = Vector<float, lanes>;     \
   using double_v [[maybe_unused]] = Vector<double, lanes>
 
 template <typename V>

@@ -90,12 +90,14 @@ def _unserved_core(call, dims, dtypes, backward):
   """Returns why no handler was compiled for a call, or why that is slower."""
   op = call.op
   cores = {name: call.core(name, dims.sizes) for name in op.operands}
-  core = op.cores.find([(cores[name], dtypes[name]) for name in op.operands])
+  attributes = call.attributes.plain
+  core = op.cores.find(
+      [(cores[name], dtypes[name]) for name in op.operands], attributes
+  )
   if core is None:
-    found = ", ".join(
-        f"{name} {dtypes[name]}{list(core)}" for name, core in cores.items()
-    )
-    return f"no handler was compiled for the cores {found}"
+    found = [f"{name} {dtypes[name]}{list(x)}" for name, x in cores.items()]
+    found += [f"{name}={value!r}" for name, value in attributes.items()]
+    return f"no handler was compiled for the cores {', '.join(found)}"
   least, rows = core.least_rows[backward], math.prod(dims.leading)
   if call.at_any_speed or op.strict or not isinstance(rows, int):
     return None

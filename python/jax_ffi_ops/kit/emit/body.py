@@ -8,6 +8,7 @@ written by the rule of their primitive, found in `rules`.
 import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
+import functools
 import types
 from typing import Any
 
@@ -58,6 +59,7 @@ class Body:
     self.mask: str | None = None
     self._frames: list[_Frame] = []
     self._where = "jax"
+    self._retraces = False
 
   def run(
       self,
@@ -99,7 +101,8 @@ class Body:
 
   def _results(self, equation, operands, uses, destinations):
     outer = self._where
-    self._where = where = _jax.source_line(equation) or outer
+    own = None if self._retraces else _jax.source_line(equation)
+    self._where = where = own or outer
     name = equation.primitive.name
     inner = rules.callee(equation)
     try:
@@ -115,30 +118,19 @@ class Body:
         folded = _fold(equation, operands)
         if folded is not None:
           return folded
-      if not rule.of_keys and any(_is_key(x.aval) for x in equation.invars):
-        raise errors.Unsupported("of keys of jax.random")
       if name not in _LOOPS:
         self.writer.comment(f"{name}, {where}")
-      once = [uses[x] == 1 for x in equation.outvars]
-      shape, dtype = physical(equation.outvars[0].aval)
-      found = rule.write(
-          self,
-          Equation(
-              primitive=equation.primitive,
-              params=equation.params,
-              invars=equation.invars,
-              outvars=equation.outvars,
-              shape=shape,
-              dtype=dtype,
-              destinations=tuple(
-                  destinations.get(x) if alone else None
-                  for x, alone in zip(equation.outvars, once)
-              ),
-              once=all(once),
-              used=tuple(uses[x] > 0 for x in equation.outvars),
+      if not rule.of_keys and any(_is_key(x.aval) for x in equation.invars):
+        return self._of_words(equation, operands)
+      own = Equation(
+          equation,
+          tuple(uses[x] for x in equation.outvars),
+          tuple(
+              destinations.get(x) if uses[x] == 1 else None
+              for x in equation.outvars
           ),
-          *operands,
       )
+      found = rule.write(self, own, *operands)
     except errors.Unsupported as error:
       if error.where:
         raise
@@ -151,7 +143,16 @@ class Body:
     """Writes a function of jax.numpy in place of an equation."""
     closed = self.traced(function, *args)
     pairs = zip(closed.jaxpr.outvars, to)
-    return self.run(closed, args, {x: own for x, own in pairs if own})
+    outer, self._retraces = self._retraces, True
+    found = self.run(closed, args, {x: own for x, own in pairs if own})
+    self._retraces = outer
+    return found
+
+  def _of_words(self, equation, operands):
+    """Does to each word of keys what an equation does to keys."""
+    axes = tuple(-1 if _is_key(x.aval) else None for x in equation.invars)
+    own = functools.partial(equation.primitive.bind, **equation.params)
+    return self.retrace(jax.vmap(own, axes, -1), *operands)
 
   def traced(self, function: Any, *args: Value) -> jex_core.ClosedJaxpr:
     avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args]
@@ -168,6 +169,17 @@ class Body:
         if frame.uses[x] > 0 and buffer in value.reads:
           return False
     return True
+
+  def changing(self, x: Value, lanes: bool) -> Memory:
+    """Returns memory with x that may change: its own if nobody reads it."""
+    if (
+        isinstance(x, Memory)
+        and x.is_whole
+        and x.lanes == lanes
+        and self.is_free(x.buffer)
+    ):
+      return x
+    return self.writer.copied(x, lanes)
 
   def settled(self, value: Value) -> Value:
     """Returns a value that can be read at any later time."""
@@ -188,33 +200,31 @@ class Equation:
   """An equation for a rule.
 
   Attributes:
-    primitive: of the jaxpr's equation, as are params, invars and outvars.
-    shape: of the first result.
-    dtype: of the first result.
+    of: that of the jaxpr.
+    uses: how often each result is read.
     destinations: where each result has to be, if it is known.
-    once: whether each result is read only once.
-    used: whether each result is read at all.
   """
 
-  primitive: jex_core.Primitive
-  params: Mapping[str, Any]
-  invars: Sequence[Any]
-  outvars: Sequence[Any]
-  shape: tuple[Any, ...]
-  dtype: np.dtype
+  of: jex_core.JaxprEqn
+  uses: tuple[int, ...]
   destinations: tuple[Memory | None, ...]
-  once: bool
-  used: tuple[bool, ...]
 
   @property
   def name(self) -> str:
-    return self.primitive.name
+    return self.of.primitive.name
 
   @property
-  def words(self) -> int:
-    """How many dimensions the first operand has behind those of its aval."""
-    aval = self.invars[0].aval
-    return len(physical(aval)[0]) - len(aval.shape)
+  def params(self) -> Mapping[str, Any]:
+    return self.of.params
+
+  @property
+  def shape(self) -> tuple[Any, ...]:
+    """Of the first result."""
+    return physical(self.of.outvars[0].aval)[0]
+
+  @property
+  def dtype(self) -> np.dtype:
+    return physical(self.of.outvars[0].aval)[1]
 
 
 def _is_key(aval):

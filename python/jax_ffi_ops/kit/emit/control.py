@@ -8,7 +8,10 @@ that differs between lanes computes all cases that some lane takes, and selects.
 """
 
 import contextlib
+import functools
 
+import jax
+from jax.extend import core as jex_core
 import jax.numpy as jnp
 import numpy as np
 
@@ -40,7 +43,7 @@ def _assign(body, variables, results, mask=None) -> None:
   for to, value in zip(variables, results, strict=True):
     if isinstance(to, Memory):
       own = isinstance(value, Memory) and value.buffer == to.buffer
-      if own and value.place([]) == "0" and value.is_contiguous:
+      if own and value.is_whole:
         waiting.append(None)  # Changed in place.
         continue
       shared = value.reads & {x.buffer for x in variables if x.reads}
@@ -109,15 +112,13 @@ def _scan(body, equation, *args):
   lanes, varying = uniform.scan(params, [x.lanes for x in args])
   fixed = [_constant(body, x) for x in args[:consts]]
   args = [body.settled(x) for x in args]
-  carry = [
-      _variable(body, x, own)
-      for x, own in zip(args[consts : consts + carries], lanes)
-  ]
+  starts = args[consts : consts + carries]
+  carry = [_variable(body, x, own) for x, own in zip(starts, lanes)]
   xs = [writer.in_memory(x) for x in args[consts + carries :]]
   ys = []
   for variable, is_read, own, to in zip(
-      equation.outvars[carries:],
-      equation.used[carries:],
+      equation.of.outvars[carries:],
+      equation.uses[carries:],
       varying[carries:],
       equation.destinations[carries:],
   ):
@@ -142,6 +143,8 @@ def _scan(body, equation, *args):
 def _while(body, equation, *args):
   writer, params = body.writer, equation.params
   first, second = params["cond_nconsts"], params["body_nconsts"]
+  if params["cond_jaxpr"].out_avals[0].shape:
+    return body.retrace(functools.partial(_while_of_some, params), *args)
   ragged, lanes = uniform.while_loop(params, [x.lanes for x in args])
   args = [
       *(_constant(body, x) for x in args[: first + second]),
@@ -155,33 +158,37 @@ def _while(body, equation, *args):
   with writer.block("while (true)"):
     kept = pinned | _reads(carry)
     (goes_on,) = body.run(params["cond_jaxpr"], [*of_cond, *carry], pinned=kept)
-    text = " | ".join(writer.names_of(goes_on).ravel()) or "false"
-    if goes_on.size > 1:
-      text = writer.let(text, bool, goes_on.lanes)
+    text = writer.names_of(goes_on).item()
     if ragged and body.mask:
       text = writer.let(f"{text} & {body.mask}", bool, True)
     writer.line(f"if (!{f'Any({text})' if ragged else text}) break;")
     mask = text if ragged else None
-    if goes_on.shape:  # A `while` under vmap: each of its own lanes stops.
-      pinned = kept
     with _masked(body, mask):
       found = body.run(params["body_jaxpr"], [*of_body, *carry], pinned=pinned)
-      if goes_on.shape:
-        pairs = zip(found, carry)
-        found = [_continued(body, goes_on, new, old) for new, old in pairs]
     _assign(body, carry, found, mask)
   return carry
 
 
-def _continued(body, goes_on, new, old):
-  """Returns the new elements where a `while` of some leading dims goes on."""
+def _while_of_some(params, *args):
+  """A `while` under vmap, whose condition is an array: it ends with the last."""
+  first, second = params["cond_nconsts"], params["body_nconsts"]
+  of_cond, of_body = args[:first], args[first : first + second]
+  cond = jex_core.jaxpr_as_fun(params["cond_jaxpr"])
+  body = jex_core.jaxpr_as_fun(params["body_jaxpr"])
 
-  def chosen(goes_on, new, old):
-    ones = (1,) * (new.ndim - goes_on.ndim)
-    return jnp.where(goes_on.reshape(*goes_on.shape, *ones), new, old)
+  def step(state):
+    goes_on, carry = state
 
-  (found,) = body.retrace(chosen, goes_on, new, old)
-  return found
+    def chosen(new, old):
+      ones = (1,) * (new.ndim - goes_on.ndim)
+      return jnp.where(goes_on.reshape(*goes_on.shape, *ones), new, old)
+
+    carry = list(map(chosen, body(*of_body, *carry), carry))
+    return cond(*of_cond, *carry)[0], carry
+
+  carry = list(args[first + second :])
+  start = cond(*of_cond, *carry)[0], carry
+  return jax.lax.while_loop(lambda state: jnp.any(state[0]), step, start)[1]
 
 
 @rule("cond", of_keys=True, folds=False)
@@ -195,7 +202,7 @@ def _cond(body, equation, which, *args):
   varying = [uniform.varying(b.jaxpr, flags) for b in branches]
   lanes = [which.lanes or any(x) for x in zip(*varying)]
   outs = []
-  for variable, own in zip(equation.outvars, lanes):
+  for variable, own in zip(equation.of.outvars, lanes):
     shape, dtype = physical(variable.aval)
     if values.is_small(shape):
       zero = values.Constant.of(np.zeros(shape, dtype))

@@ -30,7 +30,7 @@ class _Window:
   memory: Memory
   lanes: str | None
 
-  def read(self, body, index: Sequence[str]) -> str:
+  def read(self, index: Sequence[str]) -> str:
     if self.lanes is None:
       return self.memory.at(index)
     to = cpp.type_of(self.memory.dtype, True)
@@ -39,7 +39,7 @@ class _Window:
 
   def write(self, body, index: Sequence[str], text: str) -> None:
     if body.mask and self.memory.lanes:
-      text = f"Select({body.mask}, {text}, {self.read(body, index)})"
+      text = f"Select({body.mask}, {text}, {self.read(index)})"
     if self.lanes is None:
       body.writer.line(f"{self.memory.at(index)} = {text};")
       return
@@ -51,19 +51,18 @@ class _Window:
 
 def _window(body, memory: Memory, sizes, starts) -> _Window:
   """Returns the window of these sizes at starts: pairs of text and Value."""
-  writer = body.writer
   offsets, lanes = [], []
   for stride, (text, value) in zip(memory.strides, starts):
-    if value is not None and value.lanes:
-      scale = cpp.product(stride, "1")
-      lanes.append(f"{text} * static_cast<{cpp.scalar(value.dtype)}>({scale})")
-      dtype = value.dtype
-    else:
+    if value is None or not value.lanes:
       offsets.append(cpp.product(stride, text))
+      continue
+    scale = f"static_cast<{cpp.scalar(value.dtype)}>({cpp.dim(stride)})"
+    lanes.append(text if stride == 1 else f"{text} * {scale}")
+    dtype = value.dtype
   part = memory.view(sizes, memory.strides, cpp.add(*offsets))
   if not lanes:
     return _Window(part, None)
-  return _Window(part, writer.let(" + ".join(lanes), dtype, True))
+  return _Window(part, body.writer.let(" + ".join(lanes), dtype, True))
 
 
 def _index(body, value, index=()):
@@ -80,12 +79,9 @@ def _index(body, value, index=()):
 
 def _clamped(body, text, value, most):
   """Returns a start that keeps the window inside: (text, value)."""
-  if not value.lanes:
-    name = body.writer.name("i")
-    body.writer.line(f"const int64_t {name} = ClampIndex({text}, {most});")
-    return name, value
+  dtype = value.dtype if value.lanes else np.int64
   clamped = f"ClampIndex({text}, {most})"
-  return body.writer.let(clamped, value.dtype, True), value
+  return body.writer.let(clamped, dtype, value.lanes), value
 
 
 def _starts(body, shape, sizes, starts):
@@ -95,33 +91,16 @@ def _starts(body, shape, sizes, starts):
   ]
 
 
-@rule("dynamic_slice", of_keys=True)
+@rule("dynamic_slice")
 def _dynamic_slice(body, equation, x, *starts):
   sizes = equation.shape
   memory = body.writer.in_memory(x)
-  words = [values.Constant.of(np.int32(0))] * equation.words
-  starts = [*starts[: len(sizes) - len(words)], *words]
-  starts = _starts(body, x.shape, sizes, starts)
+  starts = _starts(body, x.shape, sizes, starts[: len(sizes)])
   window = _window(body, memory, sizes, starts)
   if window.lanes is None:
     return body.loaded(window.memory)
-  lazy = values.Lazy(
-      sizes, x.dtype, True, lambda i: window.read(body, i), memory.reads
-  )
+  lazy = values.Lazy(sizes, x.dtype, True, window.read, memory.reads)
   return body.loaded(body.settled(lazy))
-
-
-def _changing(body, x, lanes: bool) -> Memory:
-  """Returns memory that holds x and may change: its own if nobody reads it."""
-  if (
-      isinstance(x, Memory)
-      and x.is_contiguous
-      and x.offset == "0"
-      and x.lanes == lanes
-      and body.is_free(x.buffer)
-  ):
-    return x
-  return body.writer.copied(x, lanes)
 
 
 def _apart(body, value, x) -> values.Value:
@@ -140,7 +119,7 @@ def _dynamic_update_slice(body, equation, x, update, *starts):
   lanes = any(v.lanes for v in (x, update, *starts))
   update = _apart(body, update, x)
   starts = _starts(body, x.shape, update.shape, starts)
-  out = _changing(body, x, lanes)
+  out = body.changing(x, lanes)
   window = _window(body, out, update.shape, starts)
   if isinstance(update, values.Scalars):
     names = writer.names_in_lanes(update, lanes)
@@ -221,13 +200,13 @@ def _gather(body, equation, x, indices):
   with _windows(
       body, memory, indices, out.shape, params["slice_sizes"], dims, clips
   ) as (window, inside, place, own):
-    text = window.read(body, own)
+    text = window.read(own)
     if lanes and not x.lanes and window.lanes is None:
       text = writer.splat(text, x.dtype)
     if inside:
-      fill = params["fill_value"]
-      if fill is None:
-        fill = np.nan if cpp.is_float(x.dtype) else _integer_fill(x.dtype)
+      fill, (least, most) = params["fill_value"], cpp.limits(x.dtype)
+      if fill is None:  # Unsigned numbers and bools have their largest.
+        fill = np.nan if cpp.is_float(x.dtype) else least or most
       fill = writer.literal(fill, x.dtype, lanes)
       if lanes and not indices.lanes:
         inside = writer.splat(inside, bool)
@@ -236,17 +215,12 @@ def _gather(body, equation, x, indices):
   return body.loaded(out)
 
 
-def _integer_fill(dtype):
-  least, most = cpp.limits(dtype)
-  return least or most  # That of unsigned numbers and of bools is the largest.
-
-
 def _gather_constant(body, equation, x, indices):
   """Elements at indices that the build knows: JAX gathers their numbers."""
   numbers = jnp.arange(x.size, dtype=np.int32).reshape(x.shape)
   params = dict(equation.params, fill_value=-1)
   with jax.ensure_compile_time_eval():
-    found = equation.primitive.bind(
+    found = equation.of.primitive.bind(
         numbers, jnp.asarray(indices.array), **params
     )
   if (found < 0).any():
@@ -272,7 +246,7 @@ def _scatter(body, equation, x, indices, update):
   lanes = any(v.lanes for v in (x, indices, update))
   update = writer.in_memory(_apart(body, update, x))
   indices = writer.in_memory(_apart(body, indices, x))
-  out = _changing(body, x, lanes)
+  out = body.changing(x, lanes)
   dropped = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
   of_window = iter(update.shape[d] for d in numbers.update_window_dims)
   sizes = [1 if d in dropped else next(of_window) for d in range(len(x.shape))]
@@ -287,7 +261,7 @@ def _scatter(body, equation, x, indices, update):
   with _windows(body, out, indices, update.shape, sizes, dims, clips) as (
       window, inside, place, own,
   ):  # fmt: skip
-    before = window.read(body, own)
+    before = window.read(own)
     text = _COMBINE[equation.name].format(
         before, writer.element(update, place, lanes)
     )

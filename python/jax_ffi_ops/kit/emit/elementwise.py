@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.emit import cpp
@@ -123,7 +124,7 @@ def apply(
 
   sources = frozenset().union(*(x.reads for x in readable))
   lazy = Lazy(shape, np.dtype(dtype), lanes, element, sources)
-  return lazy if equation.once else writer.in_memory(lazy)
+  return lazy if equation.uses == (1,) else writer.in_memory(lazy)
 
 
 def _is_small(value):
@@ -173,24 +174,20 @@ def _select(body, equation, which, *cases):
   if which.dtype == bool:
     choose = lambda mask, a, b: f"Select({mask}, {b}, {a})"
     return apply(body, equation, [which, *cases], choose)
-  lanes = any(x.lanes for x in [which, *cases])
-  mask = cpp.type_of(bool, lanes)
 
-  def function(i, *cases):
-    text = cases[0]
-    for k, case in enumerate(cases[1:], 1):
-      text = f"Select(As<{mask}>({i} == {k}), {case}, {text})"
-    return text
+  def by_number(i, found, *others):
+    for k, case in enumerate(others, 1):
+      found = jnp.where(i == k, case, found)
+    return found
 
-  return apply(body, equation, [which, *cases], function)
+  return body.retrace(by_number, which, *cases)
 
 
 @rule("integer_pow")
 def _integer_pow(body, equation, x):
   y = equation.params["y"]
   if y == 0:
-    one = cpp.literal(1, equation.dtype)
-    return apply(body, equation, [x], lambda a: f"{a} * 0 + {one}")
+    return body.retrace(jnp.ones_like, x)
   return apply(body, equation, [x], lambda a: f"Power<{y}>({a})")
 
 

@@ -8,5 +8,4 @@ from jax_ffi_ops.kit.emit import formulas as formulas
 from jax_ffi_ops.kit.emit import linear_algebra as linear_algebra
 from jax_ffi_ops.kit.emit import moves as moves
 from jax_ffi_ops.kit.emit import reductions as reductions
-from jax_ffi_ops.kit.emit import sorting as sorting
 from jax_ffi_ops.kit.emit.rules import names as names

@@ -40,7 +40,7 @@ def _random_wrap(body, equation, x):
 def _random(name, function):
   @rule(name, of_keys=True, folds=False)
   def write(body, equation, *args):
-    key = equation.invars[0].aval
+    key = equation.of.invars[0].aval
     if key.shape:
       raise errors.Unsupported("an array of keys")
     own = functools.partial(
@@ -84,11 +84,12 @@ def _reduce_precision(params, x):
   raise errors.Unsupported(f"to {bits[0]} and {bits[1]} bits")
 
 
-def _for_rows(function, x, axis):
-  """Returns what a function of a row returns for each one along an axis."""
-  for _ in range(x.ndim - 1):
-    function = functools.partial(jax.lax.map, function)
-  return function(jnp.moveaxis(x, axis, -1))
+def _for_rows(function, axis, *arrays):
+  """Returns what a function of rows returns for all of them along an axis."""
+  for _ in range(arrays[0].ndim - 1):
+    one = function
+    function = lambda *xs, one=one: jax.lax.map(lambda x: one(*x), xs)
+  return function(*(jnp.moveaxis(x, axis, -1) for x in arrays))
 
 
 def _cumulative(name, combine, start):
@@ -109,7 +110,7 @@ def _cumulative(name, combine, start):
       first = jnp.asarray(start(x.dtype), x.dtype)
       return jax.lax.scan(step, first, row, reverse=reverse)[1]
 
-    return jnp.moveaxis(_for_rows(of_row, x, axis), -1, axis)
+    return jnp.moveaxis(_for_rows(of_row, axis, x), -1, axis)
 
 
 _cumulative("cumlogsumexp", jnp.logaddexp, lambda dtype: -jnp.inf)
@@ -133,11 +134,49 @@ def _arg(name, is_better):
 
     of_row = lambda row: jax.lax.scan(step, (zero, row[0], zero), row)[0][2]
     x = x.astype(np.int32) if x.dtype == bool else x
-    return _for_rows(of_row, x, *params["axes"])
+    return _for_rows(of_row, *params["axes"], x)
 
 
 _arg("argmax", jax.lax.gt)
 _arg("argmin", jax.lax.lt)
+
+
+# Each element is compared with all others.
+_MOST_SORTED = 256
+
+
+@formula("sort")
+def _sort(params, *arrays):
+  """Puts each element behind those that are less: its place is their count."""
+  axis, n = params["dimension"], arrays[0].shape[params["dimension"]]
+  if not isinstance(n, int) or n > _MOST_SORTED:
+    raise errors.Unsupported(
+        f"of {n} elements, which may be {_MOST_SORTED} at most"
+    )
+
+  def of_row(*row):
+    numbered = (jnp.arange(n), *row)
+
+    def place(element):
+      def count(total, other):
+        before = other[0] < element[0]  # Equal ones keep their order.
+        for k in reversed(range(1, 1 + params["num_keys"])):
+          a, b = other[k], element[k]
+          less, equal = a < b, a == b
+          if cpp.is_float(a.dtype):  # NaNs are equal, and last.
+            less |= (b != b) & (a == a)
+            equal |= (b != b) & (a != a)
+          before = less | (equal & before)
+        return total + before, None
+
+      return jax.lax.scan(count, jnp.int32(0), numbered)[0]
+
+    places = jax.lax.map(place, numbered)
+    at = lambda x: jnp.zeros_like(x).at[places]
+    return [at(x).set(x, mode="clip", wrap_negative_indices=False) for x in row]
+
+  found = _for_rows(of_row, axis, *arrays)
+  return [jnp.moveaxis(x, -1, axis) for x in found]
 
 
 @formula("tile")
@@ -155,7 +194,7 @@ def _stack(params, *rows):
   return jax.lax.concatenate([x.reshape(shape) for x in rows], axis)
 
 
-@formula("unstack", of_keys=True)
+@formula("unstack")
 def _unstack(params, x):
   axis = params["axis"]
   rows = jax.lax.split(x, [1] * x.shape[axis], axis)

@@ -2,6 +2,7 @@
 """The text of the C++ file: kernels, and handlers that choose among them."""
 
 from collections.abc import Iterator, Sequence
+import json
 import textwrap
 
 from jax_ffi_ops.kit.declare.declaration import Declaration
@@ -16,10 +17,15 @@ def text(op: Declaration, passes: dict[str, Sequence[Kernel]]) -> str:
       f"// Written by the build from the reference of {op.name}:"
       f" {op.signature}.",
       *_HEAD.splitlines(),
-      *(x for own in passes.values() for kernel in own for x in _kernel(kernel)),
-      *(line for pair in passes.items() for line in _handler(*pair)),
+      *(
+          x
+          for own in passes.values()
+          for kernel in own
+          for x in _kernel(kernel)
+      ),
+      *(line for pair in passes.items() for line in _handler(op, *pair)),
       "}  // namespace",
-      *(line for pair in passes.items() for line in _export(*pair)),
+      *(line for pair in passes.items() for line in _export(op, *pair)),
       "",
       "}  // namespace xla_ffi_ops",
   ]
@@ -29,6 +35,7 @@ def text(op: Declaration, passes: dict[str, Sequence[Kernel]]) -> str:
 _HEAD = """\
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 #include "xla_ffi_ops/ffi.h"
@@ -68,7 +75,7 @@ def _element_bytes(kernel: Kernel) -> int:
 
 def _open(kernel: Kernel) -> list[str]:
   dims = dict.fromkeys(d for x in kernel.operands for d in x.dims)
-  return [d for d in dims if d not in kernel.core and not d.isdigit()]
+  return [d for d in dims if d not in kernel.sizes and not d.isdigit()]
 
 
 def _sizes(kernel: Kernel, source: str) -> list[str]:
@@ -124,14 +131,30 @@ def _array(kind: str, i: int, array: Array) -> str:
   return f"    {of} {kind}{i}(block, {i});"
 
 
-def _handler(target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
+def _attributes(op: Declaration, backward: bool) -> dict[str, str]:
+  """Returns the names and C++ types of what a handler has besides arrays."""
+  types = {
+      f"{name}_value": "std::string_view"
+      if x.type is str
+      else cpp.scalar(x.type)
+      for name, x in op.attributes.items()
+  }
+  return types | ({"batch_rank": "int64_t"} if backward else {})
+
+
+def _handler(op, target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
   """Yields a handler that checks its buffers and picks a kernel."""
   first = kernels[0]
-  batch_rank = ", int64_t batch_rank" * first.backward
+  attributes = _attributes(op, first.backward)
+  parameters = [
+      "CpuContext device",
+      *(f"{ctype} {name}" for name, ctype in attributes.items()),
+      "ffi::RemainingArgs operands",
+      "ffi::RemainingRets results",
+  ]
   yield from [
       "",
-      f"HandlerResult {cpp.camel(target)}(CpuContext device{batch_rank},"
-      " ffi::RemainingArgs operands, ffi::RemainingRets results) {",
+      f"HandlerResult {cpp.camel(target)}({', '.join(parameters)}) {{",
   ]
   dims = dict.fromkeys(d for x in first.arrays for d in x.dims)
   sizes = {d: f"size_{d}" if d.isdigit() else d for d in dims}
@@ -154,7 +177,11 @@ def _handler(target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
       "  if (!arrays.Done()) return arrays.error();",
   ]
   for kernel in kernels:
-    tests = [f"{d} == {n}" for d, n in kernel.core.items()]
+    tests = [f"{d} == {n}" for d, n in kernel.sizes.items()]
+    tests += [
+        f"{name}_value == {_literal(value, op.attributes[name].type)}"
+        for name, value in kernel.attributes.items()
+    ]
     tests.append(f"arrays.Have({choices.index(_dtypes(kernel))})")
     shared = [str(i) for i, x in enumerate(kernel.operands) if x.shared]
     yield from [
@@ -171,10 +198,12 @@ def _dtypes(kernel: Kernel) -> str:
   return ", ".join(f"ffi::{cpp.ffi_type(x.dtype)}" for x in kernel.arrays)
 
 
-def _export(target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
-  bound = ['.Attr<int64_t>("batch_rank")'] * kernels[0].backward
-  yield from [
-      "",
-      f"XLA_FFI_OPS_DEFINE_HANDLER({target}, {cpp.camel(target)},",
-      f"    {''.join(bound)}.RemainingArgs().RemainingRets());",
-  ]
+def _literal(value, type_) -> str:
+  return json.dumps(value) if type_ is str else cpp.literal(value, type_)
+
+
+def _export(op, target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
+  yield from ["", f"XLA_FFI_OPS_DEFINE_HANDLER({target}, {cpp.camel(target)},"]
+  for name, ctype in _attributes(op, kernels[0].backward).items():
+    yield f'    .Attr<{ctype}>("{name.removesuffix("_value")}")'
+  yield "    .RemainingArgs().RemainingRets());"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernels of an op: one per core, dtypes and pass, each with its C++."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 from typing import Any
@@ -21,7 +21,7 @@ from jax_ffi_ops.kit.emit.recompute import recomputing
 from jax_ffi_ops.kit.emit.values import Memory
 from jax_ffi_ops.kit.emit.writer import Writer
 
-Core = Mapping[str, int]
+Core = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,8 @@ class Kernel:
 
   Attributes:
     name: of the C++ struct.
-    core: the sizes that it is for; other dimensions are open.
+    core: the sizes that it is for; other dimensions are open. And attributes.
+    attributes: their values alone.
     operands: what it reads.
     results: what it writes.
     writer: has its text.
@@ -49,6 +50,7 @@ class Kernel:
 
   name: str
   core: Core
+  attributes: Core
   operands: tuple[Array, ...]
   results: tuple[Array, ...]
   writer: Writer
@@ -57,6 +59,10 @@ class Kernel:
   @property
   def arrays(self) -> tuple[Array, ...]:
     return self.operands + self.results
+
+  @property
+  def sizes(self) -> Core:
+    return {d: n for d, n in self.core.items() if d not in self.attributes}
 
 
 def kernels_of(
@@ -69,7 +75,8 @@ def kernels_of(
 
   Args:
     op: the declaration.
-    cores: sizes of core dimensions, by name. Those that are not there are open.
+    cores: attributes, and sizes of core dimensions, by name. Dimensions that
+      are not there are open.
     shared: operands that all rows of a call usually have in common.
     backward: which handler.
   """
@@ -88,21 +95,13 @@ def kernels_of(
 
 
 def _check(op, cores, shared, backward):
-  names = core_sizes.names([*op.signature.operands, *op.signature.results])
-  for core in cores:
-    unknown = sorted(set(core).difference(names))
-    if unknown:
-      raise ValueError(
-          f"{op.name}: the core {dict(core)} has {unknown}, but the signature is"
-          f" {op.signature}."
-      )
-  unknown = sorted(set(shared).difference(op.operands))
-  if unknown:
-    raise ValueError(f"{op.name}: no operand is named {unknown}.")
   for what, value in {
       "optional operands": op.signature.optional,
       "trailing loops": op.signature.starred,
-      "attributes": op.attributes,
+      "attributes that are no scalars": any(
+          x.is_dictionary or isinstance(x.type, list)
+          for x in op.attributes.values()
+      ),
       "`parameters`": op.parameters,
       "`residuals`": op.residuals,
       "`sizes`": op.sizes,
@@ -116,6 +115,20 @@ def _check(op, cores, shared, backward):
       raise errors.Unsupported(f"an op with {what}", op.name)
   if op.reference is None:
     raise errors.Unsupported("an op without a reference", op.name)
+  names = core_sizes.names([*op.signature.operands, *op.signature.results])
+  for core in cores:
+    unknown = sorted(set(core).difference(names, op.attributes))
+    if unknown:
+      raise ValueError(
+          f"{op.name}: the core {dict(core)} has {unknown}, but the signature is"
+          f" {op.signature}."
+      )
+    absent = sorted(set(op.attributes).difference(core))
+    if absent:
+      raise ValueError(f"{op.name}: the core {dict(core)} lacks {absent}.")
+  unknown = sorted(set(shared).difference(op.operands))
+  if unknown:
+    raise ValueError(f"{op.name}: no operand is named {unknown}.")
 
 
 def _dtypes(op: Declaration) -> Iterator[dict[str, np.dtype]]:
@@ -131,16 +144,20 @@ def _dtypes(op: Declaration) -> Iterator[dict[str, np.dtype]]:
 
 
 def _kernel(op, name, core, dtypes, shared, backward):
-  sizes = _Sizes(core)
+  aval = _sizes(core)
   operands = [
       Array(n, dims, dtypes[n], n in shared)
       for n, dims in zip(op.operands, op.signature.operands)
   ]
 
-  def forward(*arrays):
-    return op.reference(dict(zip(op.operands, arrays)), {})
+  attributes = {
+      a: x.convert(op.name, a, core[a]).plain for a, x in op.attributes.items()
+  }
 
-  found = jax.eval_shape(forward, *map(sizes.aval, operands))
+  def forward(*arrays):
+    return op.reference(dict(zip(op.operands, arrays)), attributes)
+
+  found = jax.eval_shape(forward, *map(aval, operands))
   results = [
       Array(n, dims, x.dtype)
       for n, dims, x in zip(op.result_names, op.signature.results, found)
@@ -148,8 +165,10 @@ def _kernel(op, name, core, dtypes, shared, backward):
   function = forward
   if backward:
     function, operands, results = _pull_back(forward, operands, results)
-  writer = _written(name, sizes, function, operands, results)
-  return Kernel(name, core, tuple(operands), tuple(results), writer, backward)
+  writer = _written(name, aval, function, operands, results)
+  return Kernel(
+      name, core, attributes, tuple(operands), tuple(results), writer, backward
+  )
 
 
 def _pull_back(forward, operands, results):
@@ -179,43 +198,35 @@ def _pull_back(forward, operands, results):
   return pull_back, [*operands, *cotangents], gradients
 
 
-class _Sizes:
-  """The sizes of core dimensions: numbers, or jax.export's for open ones."""
+def _sizes(core: Core) -> Callable[[Array], jax.ShapeDtypeStruct]:
+  """Returns what gives arrays their shapes; open sizes are jax.export's."""
+  scope = export.SymbolicScope()
 
-  def __init__(self, core: Core):
-    self._core = core
-    self._scope = export.SymbolicScope()
-    self._open: dict[str, Any] = {}
+  def aval(array):
+    unknown = [d for d in array.dims if not (d.isdigit() or d.isidentifier())]
+    if unknown:
+      raise errors.Unsupported(f"a core dimension {unknown[0]!r}")
+    sizes = ",".join(str(core.get(d, d)) for d in array.dims)
+    shape = export.symbolic_shape(sizes, scope=scope)
+    return jax.ShapeDtypeStruct(shape, array.dtype)
 
-  def size(self, dim: str) -> Any:
-    if dim.isdigit():
-      return int(dim)
-    if not dim.isidentifier():
-      raise errors.Unsupported(f"a core dimension {dim!r}")
-    if dim in self._core:
-      return self._core[dim]
-    if dim not in self._open:
-      (self._open[dim],) = export.symbolic_shape(dim, scope=self._scope)
-    return self._open[dim]
-
-  def aval(self, array: Array) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(tuple(map(self.size, array.dims)), array.dtype)
+  return aval
 
 
-def _written(name, sizes, function, operands, results) -> Writer:
+def _written(name, aval, function, operands, results) -> Writer:
   """Returns the text of a function of arrays."""
-  avals = list(map(sizes.aval, operands))
+  avals = list(map(aval, operands))
   closed = jax.make_jaxpr(function)(*avals)
   writer = Writer(name)
   body = Body(writer)
   inputs = []
-  for i, (x, aval) in enumerate(zip(operands, avals)):
-    memory = Memory.of(f"in{i}", aval.shape, x.dtype, not x.shared)
+  for i, (x, own) in enumerate(zip(operands, avals)):
+    memory = Memory.of(f"in{i}", own.shape, x.dtype, not x.shared)
     # A small operand is read once, not in each step of a loop.
     inputs.append(body.loaded(memory))
   to = []
   for i, x in enumerate(results):
-    to.append(Memory.of(f"out{i}", sizes.aval(x).shape, x.dtype, True))
+    to.append(Memory.of(f"out{i}", aval(x).shape, x.dtype, True))
   outvars = closed.jaxpr.outvars
   own = {
       x: memory

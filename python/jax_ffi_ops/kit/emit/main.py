@@ -24,7 +24,7 @@ def main(request: Mapping[str, Any]) -> None:
 
   Args:
     request: `source`, the Python file; `op`, its name with the library's
-      prefix; `cores`, a list of sizes; `least_rows`, for each of them;
+      prefix; `cores`, a list of sizes and attributes; `least_rows`, for each of them;
       `shared`, a list of operands; `handlers`, the FFI targets; `cc` and
       `json`, the files to write.
   """
@@ -43,6 +43,7 @@ def main(request: Mapping[str, Any]) -> None:
       {
           "operands": [[x.dtype.name, [_size(k, d) for d in x.dims]]
                        for x in k.operands],
+          "attributes": k.attributes,
           "least_rows": least_rows[cores.index(k.core)],
       }
       for k in next(iter(passes.values()))

@@ -34,7 +34,7 @@ def moved(body: Any, x: Value, view: View) -> Value:
   return view(memory) or view(body.writer.copied(memory, x.lanes))
 
 
-@rule("reshape", "squeeze", "expand_dims", of_keys=True)
+@rule("reshape", "squeeze", "expand_dims")
 def _reshape(body, equation, x):
   sizes = equation.shape
 
@@ -55,17 +55,16 @@ def _transpose(body, equation, x):
   return moved(body, x, lambda x: x.ordered(equation.params["permutation"]))
 
 
-@rule("broadcast_in_dim", of_keys=True)
+@rule("broadcast_in_dim")
 def _broadcast_in_dim(body, equation, x, *sizes):
   del sizes  # Of open dimensions; the shape has them.
   shape = equation.shape
   if x.size == 1 and not isinstance(x, Memory) and not values.is_small(shape):
     return _filled(body, x, shape)
-  words = range(len(shape) - equation.words, len(shape))
 
   def view(x):
     strides = [0] * len(shape)
-    for d, to in enumerate((*equation.params["broadcast_dimensions"], *words)):
+    for d, to in enumerate(equation.params["broadcast_dimensions"]):
       strides[to] = 0 if x.shape[d] == 1 else x.strides[d]
     return x.view(shape, strides)
 
@@ -78,12 +77,10 @@ def _filled(body, x, shape):
   return Lazy(shape, x.dtype, x.lanes, lambda index: text, frozenset())
 
 
-@rule("slice", of_keys=True)
+@rule("slice")
 def _slice(body, equation, x):
   starts = equation.params["start_indices"]
   steps = equation.params["strides"] or [1] * len(starts)
-  words = equation.words  # They are whole.
-  starts, steps = [*starts, *[0] * words], [*steps, *[1] * words]
   return moved(body, x, lambda x: x.part(equation.shape, starts, steps))
 
 
@@ -111,7 +108,7 @@ def _assembled(body, equation, parts: Sequence[tuple[View, Value]]) -> Value:
   return whole
 
 
-@rule("concatenate", of_keys=True)
+@rule("concatenate")
 def _concatenate(body, equation, *args):
   axis, begin, parts = equation.params["dimension"], 0, []
   for x in args:

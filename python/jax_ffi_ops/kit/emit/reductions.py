@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums and the like over axes, and products of matrices."""
 
+import functools
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.emit import cpp
@@ -99,8 +103,15 @@ def _dot(body, equation, a, b):
       x = a.names.reshape(*map(cpp.size, (loops, left, depth)))
       y = b.names.reshape(*map(cpp.size, (loops, right, depth)))
       return _dot_scalars(body, equation, x, y, a.lanes or b.lanes)
-  a, b = body.writer.in_memory(a), body.writer.in_memory(b)
-  return _dot_memory(body, equation.dtype, a, b, (batch, rows, cols))
+  # Neighbors are added to neighbors, if the columns of b are such.
+  is_row = (
+      isinstance(b, values.Memory) and cols and b.strides[batch + cols - 1] == 1
+  )
+  by_rows = is_row and not (a.lanes or b.lanes)
+  own = functools.partial(
+      _product, (batch, rows, cols), by_rows, equation.dtype
+  )
+  return body.retrace(own, a, b)
 
 
 def _dot_scalars(body, equation, x, y, lanes):
@@ -113,26 +124,14 @@ def _dot_scalars(body, equation, x, y, lanes):
   return Scalars.of(found.reshape(equation.shape), dtype, lanes)
 
 
-def _dot_memory(body, dtype, a, b, ranks):
-  """Adds up products, an array of [batch, rows, cols, depth]."""
+def _product(ranks, by_rows, dtype, a, b):
+  """Adds up products of [batch, rows, depth] and [batch, cols, depth]."""
   batch, rows, cols = ranks
-  depth = len(a.shape) - batch - rows
-  loops, left = a.strides[:batch], a.strides[batch : batch + rows]
-  one = a.view(
-      [*a.shape[: batch + rows], *b.shape[batch:]],
-      [*loops, *left, *[0] * cols, *a.strides[batch + rows :]],
-  )
-  two = b.view(one.shape, [*b.strides[:batch], *[0] * rows, *b.strides[batch:]])
-  axes = range(len(one.shape) - depth, len(one.shape))
-  lanes = a.lanes or b.lanes
-  if depth and cols and not lanes and b.strides[batch + cols - 1] == 1:
-    # The columns of b are neighbors: they are the innermost loop.
-    order = [*range(batch + rows), *axes, *range(batch + rows, axes[0])]
-    one, two = one.ordered(order), two.ordered(order)
-    axes = range(batch + rows, batch + rows + depth)
-  product = values.Lazy(
-      one.shape, dtype, lanes,
-      lambda index: f"{one.at(index)} * {two.at(index)}", a.reads | b.reads,
-  )  # fmt: skip
-  start = body.writer.literal(0, dtype, lanes)
-  return _over_axes(body, product, axes, "{} + {}", start)
+  depth = a.ndim - batch - rows
+  a = jnp.expand_dims(a, range(batch + rows, batch + rows + cols))
+  b = jnp.expand_dims(b, range(batch, batch + rows))
+  axes = range(a.ndim - depth, a.ndim)
+  if by_rows:
+    last, axes = axes, range(batch + rows, batch + rows + depth)
+    a, b = (jnp.moveaxis(x, last, axes) for x in (a, b))
+  return jax.lax.reduce_sum(a.astype(dtype) * b.astype(dtype), axes)

@@ -79,14 +79,14 @@ def _closed(jaxpr):
 
 def _by_implementation(body, equation, *args):
   """Writes a primitive of another library as it is computed by jax.numpy."""
-  function = functools.partial(equation.primitive.impl, **equation.params)
+  function = functools.partial(equation.of.primitive.impl, **equation.params)
   try:
     closed = body.traced(function, *args)
   except Exception as error:  # pylint: disable=broad-except
     # It may need values, and raise whatever its authors chose.
     raise errors.Unsupported("there is no rule for this primitive") from error
   # The implementation of jax's own primitives is the primitive.
-  if equation.primitive in _primitives(closed.jaxpr):
+  if equation.of.primitive in _primitives(closed.jaxpr):
     raise errors.Unsupported("there is no rule for this primitive")
   return body.run(closed, args)
 

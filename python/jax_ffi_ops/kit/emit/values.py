@@ -95,6 +95,11 @@ class Memory(Value):
         )
     )
 
+  @property
+  def is_whole(self) -> bool:
+    """Whether it is its buffer, in order."""
+    return self.is_contiguous and self.place([]) == "0"
+
   def place(self, index: Sequence[str]) -> str:
     terms = [cpp.product(s, i) for s, i in zip(self.strides, index)]
     return cpp.add(self.offset, *terms)

@@ -80,7 +80,8 @@ class Writer:
   def loops(self, shape: Sequence[Any]) -> Iterator[list[str]]:
     """Goes over the indices of an array."""
     with contextlib.ExitStack() as stack:
-      yield [stack.enter_context(self.loop(n)) for n in shape]
+      enter = lambda n: stack.enter_context(self.loop(n))
+      yield ["0" if n == 1 else enter(n) for n in shape]
 
   def work(self) -> str:
     """Returns how many lines run, as an expression; a `while` runs once."""

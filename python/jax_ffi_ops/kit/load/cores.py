@@ -15,18 +15,20 @@ class Core(NamedTuple):
 
   Attributes:
     operands: dtypes, and shapes without loop dimensions; None is any size.
+    attributes: their values.
     least_rows: the rows of a call from which on the forward and the backward
       handler are faster than the reference.
   """
 
   operands: Sequence[tuple[np.dtype, tuple[int | None, ...]]]
+  attributes: Mapping[str, Any]
   least_rows: tuple[float, float]
 
   @classmethod
   def of(cls, found: Mapping[str, Any]) -> "Core":
     operands = [(np.dtype(dtype), tuple(x)) for dtype, x in found["operands"]]
     least = [math.inf if n is None else n for n in found["least_rows"]]
-    return cls(operands, tuple(least))
+    return cls(operands, found["attributes"], tuple(least))
 
 
 class Cores:
@@ -36,11 +38,13 @@ class Cores:
     self._compiled = list(map(Core.of, compiled))
 
   def find(
-      self, operands: Sequence[tuple[tuple[Any, ...], np.dtype]]
+      self,
+      operands: Sequence[tuple[tuple[Any, ...], np.dtype]],
+      attributes: Mapping[str, Any],
   ) -> Core | None:
     """Returns what serves cores of these shapes and dtypes, if anything does."""
     for core in self._compiled:
-      if all(
+      if _exact(core.attributes) == _exact(attributes) and all(
           dtype == own and _fits(shape, sizes)
           for (shape, dtype), (own, sizes) in zip(operands, core.operands)
       ):
@@ -62,6 +66,10 @@ class Cores:
       return None
     compiled = json.loads(path.read_text()).get(target)
     return None if compiled is None else cls(compiled)
+
+
+def _exact(attributes):
+  return {name: repr(x) for name, x in attributes.items()}  # -0.0 is not 0.0.
 
 
 def _fits(shape, core):
