@@ -89,14 +89,6 @@ class HmmTest(testing.OpTest):
   case = Case(hmm.hmm, [Operand((3,)), Operand((3, 3)), Operand((5, 3))])
 
 
-class RelaxationTest(testing.OpTest):
-  case = Case(
-      relaxation.relaxation,
-      [Operand((6,))],
-      attributes={"steps": 20, "weight": 0.1},
-  )
-
-
 class MetropolisTest(parameterized.TestCase):
   """Keys are no numbers: the suite's integers would be the same key."""
 

@@ -212,7 +212,8 @@ def empty_cores(case: Case) -> Iterator[Case]:
 def _is_compiled(case):
   """Returns whether there are handlers for the cores of a case."""
   return case.op.cores is None or case.op.cores.find(
-      [(x.core, jnp.dtype(x.dtype)) for x in case.operands]
+      [(x.core, jnp.dtype(x.dtype)) for x in case.operands],
+      case.call.attributes.plain,
   )
 
 
