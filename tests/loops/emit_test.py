@@ -113,6 +113,16 @@ class RefusedTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.Unsupported, message):
       _text(reference, {"n": 4}, backward, **declared)
 
+  def test_keys_of_a_while_under_vmap(self):
+    def reference(x):
+      key = jax.random.key(0)
+      step = lambda c: (c[0], c[1] + jax.random.uniform(c[0]))
+      one = lambda y: jax.lax.while_loop(lambda c: c[1] < y, step, (key, 0 * y))
+      return jax.vmap(lambda y: one(y)[1])(x)
+
+    with self.assertRaisesRegex(errors.Unsupported, "while: of keys of jax"):
+      _text(reference, {"n": 4})
+
   def test_cores_of_other_names(self):
     with self.assertRaisesRegex(ValueError, r"has \['m'\]"):
       _text(jnp.sin, {"m": 4})
@@ -148,6 +158,14 @@ class TextTest(parameterized.TestCase):
   def test_moves_of_arrays_without_axes(self):
     reference = lambda x: x * jax.lax.rev(x[0], ()) + jnp.flip(x[1], ())
     self.assertIn(" * ", _text(reference, {"n": 4}))
+
+  def test_keys_that_the_build_knows(self):
+    def reference(x):
+      keys = jax.random.split(jax.random.key(0))
+      return x + jax.random.uniform(keys[1])
+
+    number = np.float32(reference(np.float32(0)))
+    self.assertIn(f" + {number!s}f;", _text(reference, {"n": 4}))
 
   def test_names_are_no_keywords(self):
     text = _text(lambda o, n: o * n, {}, True, signature="(n),(n)->(n)")

@@ -120,7 +120,7 @@ class Body:
           return folded
       if name not in _LOOPS:
         self.writer.comment(f"{name}, {where}")
-      if not rule.of_keys and any(_is_key(x.aval) for x in equation.invars):
+      if not rule.of_keys and any(is_key(x.aval) for x in equation.invars):
         return self._of_words(equation, operands)
       own = Equation(
           equation,
@@ -150,7 +150,7 @@ class Body:
 
   def _of_words(self, equation, operands):
     """Does to each word of keys what an equation does to keys."""
-    axes = tuple(-1 if _is_key(x.aval) else None for x in equation.invars)
+    axes = tuple(-1 if is_key(x.aval) else None for x in equation.invars)
     own = functools.partial(equation.primitive.bind, **equation.params)
     return self.retrace(jax.vmap(own, axes, -1), *operands)
 
@@ -227,13 +227,13 @@ class Equation:
     return physical(self.of.outvars[0].aval)[1]
 
 
-def _is_key(aval):
+def is_key(aval: Any) -> bool:
   return jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key)
 
 
 def physical(aval: Any) -> tuple[tuple[Any, ...], np.dtype]:
   """Returns the shape and dtype of an array, or of the words of keys."""
-  if not _is_key(aval):
+  if not is_key(aval):
     return aval.shape, aval.dtype
   key = jax.ShapeDtypeStruct((), aval.dtype)
   words = jax.eval_shape(jax.random.key_data, key)
@@ -256,6 +256,8 @@ def _uses(jaxpr):
 
 def _fold(equation, operands):
   """Returns what JAX computes of constants, or None if that is large."""
+  if any(is_key(x.aval) for x in equation.invars):
+    return None  # The constants are their words.
   sizes = [x.aval.size for x in equation.outvars]
   if not all(isinstance(n, int) and n <= _MOST_FOLDED for n in sizes):
     return None
@@ -264,4 +266,5 @@ def _fold(equation, operands):
         *(jax.numpy.asarray(x.array) for x in operands), **equation.params
     )
   found = found if equation.primitive.multiple_results else [found]
+  found = [jax.random.key_data(x) if is_key(x) else x for x in found]
   return [Constant.of(x) for x in found]

@@ -16,8 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.emit import cpp
+from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import uniform
 from jax_ffi_ops.kit.emit import values
+from jax_ffi_ops.kit.emit.body import is_key
 from jax_ffi_ops.kit.emit.body import physical
 from jax_ffi_ops.kit.emit.rules import rule
 from jax_ffi_ops.kit.emit.values import Memory
@@ -144,6 +146,8 @@ def _while(body, equation, *args):
   writer, params = body.writer, equation.params
   first, second = params["cond_nconsts"], params["body_nconsts"]
   if params["cond_jaxpr"].out_avals[0].shape:
+    if any(is_key(x.aval) for x in equation.of.invars):
+      raise errors.Unsupported("of keys of jax.random")
     return body.retrace(functools.partial(_while_of_some, params), *args)
   ragged, lanes = uniform.while_loop(params, [x.lanes for x in args])
   args = [
