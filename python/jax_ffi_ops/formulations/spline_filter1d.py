@@ -43,7 +43,7 @@ def extended(i, n: int, extension: str):
     return i % n
   repeats = int(extension == "reflect")  # the last element
   last = 2 * (n - 1) + repeats
-  return (last - abs(2 * (i % (last + repeats)) - last)) // 2
+  return (last - abs(2 * (i % (last + repeats)) - last)) >> 1
 
 
 def _before(n, z, extension):
