@@ -85,12 +85,20 @@ class SplinesTest(_Test):
   def test_coefficients(self, order, mode):
     self.check_coefficients(9, order, mode)
 
+  @parameterized.parameters((33, 150), (150, 33))
+  def test_many_lines(self, *shape):
+    """More than are filtered at a time."""
+    x = self._rng.normal(size=shape).astype(np.float32)
+    for axis in range(x.ndim):
+      want = ndimage.spline_filter1d(x.astype(float), axis=axis)
+      self._close(spline_filter1d(x, axis=axis), want, x, np.float32)
+
   @parameterized.product(order=(1, 3), mode=_MODES)
   def test_values(self, order, mode):
     self.check_values(9, order, mode, 0.7)
 
   @parameterized.product(
-      order=(0, 1, 3), mode=("nearest", "constant", "grid-constant")
+      order=(0, 3), mode=("nearest", "constant", "grid-constant")
   )
   def test_far_outside(self, order, mode):
     c = [[-np.inf, -1e30, -(2.0**33), 2.0**33, 1e30, np.inf]]

@@ -11,8 +11,8 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.formulations import _inexact
-from jax_ffi_ops.formulations import spline_filter1d
 from jax_ffi_ops.formulations.spline_filter import spline_filter
+from jax_ffi_ops.ops import spline_filter1d
 
 # With these modes SciPy extends arrays by so many elements, and then filters.
 _PADDED = {"nearest": "edge", "grid-constant": "constant"}
