@@ -15,6 +15,10 @@ using Buffer = ffi::AnyBuffer;
 using Weights = ffi::Span<const double>;
 using SplineDTypes = DTypes<ffi::F32, ffi::F64>;
 
+void CheckAt(const char* name, int64_t at, Checks& checks) {
+  if (at < 0) checks.Fail(name, "be at least 0", std::to_string(at));
+}
+
 // Without elements that a line of n does not have.
 template <typename T>
 WeightedPart<T> PartOf(int64_t n, int64_t first, Weights weights) {
@@ -33,10 +37,8 @@ HandlerResult SplineHandler(CpuContext device, double pole, double gain,
   checks.TrailingRank(trailing_rank);
   checks.Operand("x", x, SplineDTypes(), {&n});
   checks.Result("c", *c, x.element_type(), {&n});
-  if (std::min(before_at, behind_at) < 0) {
-    checks.Fail("before_at and behind_at", "be at least 0",
-                std::to_string(std::min(before_at, behind_at)));
-  }
+  CheckAt("before_at", before_at, checks);
+  CheckAt("behind_at", behind_at, checks);
   const RowMap rows = checks.Map("x", x, 1);
   const RowMap columns = checks.TrailingMap("x", x, 1);
   if (!checks.ok()) return checks.error();
