@@ -41,9 +41,6 @@ if TYPE_CHECKING:
   from jax_ffi_ops.formulations.spline_filter import (
       spline_filter as spline_filter,
   )
-  from jax_ffi_ops.formulations.spline_filter1d import (
-      spline_filter1d as spline_filter1d,
-  )
   from jax_ffi_ops.formulations.unique import unique as unique
   from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm
   from jax_ffi_ops.ops.argpartition import argpartition as argpartition
@@ -64,6 +61,7 @@ if TYPE_CHECKING:
   from jax_ffi_ops.ops.softmax import softmax as softmax
   from jax_ffi_ops.ops.solve_banded import solve_banded as solve_banded
   from jax_ffi_ops.ops.sort import sort as sort
+  from jax_ffi_ops.ops.spline_filter1d import spline_filter1d as spline_filter1d
   from jax_ffi_ops.ops.top_k import top_k as top_k
   from jax_ffi_ops.ops.tridiagonal_solve import (
       tridiagonal_solve as tridiagonal_solve,

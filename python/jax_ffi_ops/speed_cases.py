@@ -65,21 +65,25 @@ def _sosfilt(sos, x):
   return x
 
 
-def _spline_filter1d(x):
-  """Of order 3, along the last axis, for lines of 16 elements and more."""
+def spline_filter_by_scan(x):
+  """Of order 3, along the first axis, for lines of 16 elements and more."""
   z = 3**0.5 - 2
-  x, weights = x.T, z ** jnp.arange(16.0)[:, None]
+  weights = z ** jnp.arange(16.0)[:, None]
   start = jnp.sum(weights * x[:16], 0)
   y = jax.lax.scan(lambda y, x: ((x + z * y,) * 2), start, x[1:])[1]
   y = jnp.concatenate([start[None], y])
   end = z / (z * z - 1) * (z * y[-2] + y[-1])
   back = lambda c, y: ((z * (c - y),) * 2)
   c = jax.lax.scan(back, end, y[:-1], reverse=True)[1]
-  return 6 * jnp.concatenate([c, end[None]]).T
+  return 6 * jnp.concatenate([c, end[None]])
+
+
+def _spline_filter1d(x):
+  return spline_filter_by_scan(x.T).T
 
 
 def _spline_filter(x):
-  return _spline_filter1d(_spline_filter1d(x).T).T
+  return _spline_filter1d(spline_filter_by_scan(x))
 
 
 def banded_without_pivots(l_and_u, ab, b):

@@ -85,9 +85,28 @@ class SplinesTest(_Test):
   def test_coefficients(self, order, mode):
     self.check_coefficients(9, order, mode)
 
-  @parameterized.parameters(*_MODES)
-  def test_values(self, mode):
-    self.check_values(9, 3, mode, 0.7)
+  @parameterized.parameters((33, 150), (150, 33))
+  def test_many_lines(self, *shape):
+    """More than are filtered at a time."""
+    x = self._rng.normal(size=shape).astype(np.float32)
+    for axis in range(x.ndim):
+      want = ndimage.spline_filter1d(x.astype(float), axis=axis)
+      self._close(spline_filter1d(x, axis=axis), want, x, np.float32)
+
+  @parameterized.product(order=(1, 3), mode=_MODES)
+  def test_values(self, order, mode):
+    self.check_values(9, order, mode, 0.7)
+
+  @parameterized.product(
+      order=(0, 3), mode=("nearest", "constant", "grid-constant")
+  )
+  def test_far_outside(self, order, mode):
+    c = [[-np.inf, -1e30, -(2.0**33), 2.0**33, 1e30, np.inf]]
+    x = np.arange(1.0, 5)
+    got = map_coordinates(x, c, order, mode, 0.7)
+    near = np.repeat([[-99.0, 99.0]], 3, axis=1)
+    want = ndimage.map_coordinates(x, near, None, order, mode, 0.7)
+    self._close(got, want, x)
 
   def test_gradients(self):
     """Those with respect to the coordinates, too."""

@@ -310,7 +310,7 @@ class KitRulesTest(parameterized.TestCase):
       (quantile, (_LONG, jnp.ones(2)), {}, ["sort"]),
       (top_k, (_LONG, 3), {}, ["top_k"]),
       (top_k, (_LONG, np.int64(3)), {}, ["top_k"]),
-      (map_coordinates, (_LONG, [_LONG]), {"order": 3}, ["linear_recurrence"]),
+      (map_coordinates, (_LONG, [_LONG]), {"order": 3}, ["spline_filter1d"]),
       (lambda x, none: sort(sort(x) + rms_norm(x)), (_LONG, None), {},
        ["sort", "rms_norm"]),
       (lambda x: jax.lax.cond(True, sort, lambda x: x, x), (_LONG,), {},

@@ -15,7 +15,7 @@
 namespace xla_ffi_ops {
 namespace internal {
 
-// With few right-hand sides, a vector has the same element of several systems.
+// A vector may have the same element of so many systems.
 template <typename T>
 inline constexpr int kSystems =
     std::is_floating_point_v<T> ? 32 / sizeof(T) : 1;
@@ -85,10 +85,14 @@ XLA_FFI_OPS_HD void Multiply(const std::complex<R>& a, const std::complex<R>& b,
 
 }  // namespace internal
 
-// How many systems with k right-hand sides are solved at a time, at most.
+// How many of some systems with k right-hand sides are solved at a time, at
+// most. If it is one, vectors are right-hand sides: that is faster if there are
+// many of these (measured up to 8 vectors of them), or few systems.
 template <typename T>
-int64_t SystemsAtOnce(int64_t k) {
-  return k < internal::kSystems<T> ? internal::kSystems<T> : 1;
+int64_t SystemsAtOnce(int64_t systems, int64_t k) {
+  constexpr int64_t kLanes = internal::kSystems<T>;
+  const bool fills = k < kLanes || 2 * systems > kLanes;
+  return fills && k <= 8 * kLanes ? kLanes : 1;
 }
 
 }  // namespace xla_ffi_ops

@@ -11,12 +11,13 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.formulations import _inexact
-from jax_ffi_ops.formulations import spline_filter1d
 from jax_ffi_ops.formulations.spline_filter import spline_filter
+from jax_ffi_ops.ops import spline_filter1d
 
 # With these modes SciPy extends arrays by so many elements, and then filters.
 _PADDED = {"nearest": "edge", "grid-constant": "constant"}
 _PADDING = 12
+_ENDING = ("constant", *_PADDED)  # Behind the ends, nothing changes any more.
 _UNROLLED = 36  # More products are sooner compiled as one loop.
 
 
@@ -25,17 +26,15 @@ def _modulo(x, period):
   return x - period * jnp.floor(x / period)
 
 
-def _inside(c, n, mode):
+def _inside(c, n, mode, order):
   """Returns where, in a line of n elements, the coordinates c are.
 
-  At a tie of order 0, and at the ends of "wrap", it is SciPy's element.
+  Or it leaves them to `_index`. At a tie of order 0, and at the ends of "wrap",
+  it is SciPy's element.
   """
-  if mode in ("nearest", "constant", "grid-constant"):
-    return jnp.clip(c, -8, n + 8)  # Farther out, nothing changes.
-  if mode == "grid-wrap":
-    return _modulo(c, n)
-  if n == 1:
-    return 0 * c  # What is no number is nowhere.
+  folds = mode == "wrap" or (order == 0 and mode not in (*_ENDING, "grid-wrap"))
+  if n == 1 or not folds:
+    return c
   if mode == "wrap":
     period = n - 1
     below, above = period - _modulo(-c, period), _modulo(c, period)
@@ -54,23 +53,14 @@ def _index(k, n, mode):
   """Returns which coefficient of a line of n is the k-th of an endless one."""
   if mode in _PADDED or n == 1:
     return jnp.clip(k, 0, n - 1)
-  extension = spline_filter1d.EXTENSIONS[mode]
-  if n < 8:  # So that an index may be several lengths away.
-    return spline_filter1d.extended(k, n, extension)
-  if extension == "grid-wrap":
-    return k + jnp.where(k < 0, n, jnp.where(k < n, 0, -n))
-  last = n - (extension == "mirror")
-  k = jnp.where(k < 0, (extension == "mirror") - 1 - k, k)
-  return jnp.where(k < n, k, n - 1 + last - k)
+  return spline_filter1d.extended(k, n, spline_filter1d.EXTENSIONS[mode])
 
 
 def _weights(u, order):
-  """Returns the B-splines of an order at u, from 0 to 1.
+  """Returns the B-splines of an order above 0 at u, from 0 to 1.
 
   By de Boor's recursion for knots whose distance is 1.
   """
-  if order == 0:
-    return [1 + 0 * u]
   weights = [1 - u, u]
   for d in range(2, order + 1):
     rising = [(d - 1 - j + u) * w / d for j, w in enumerate(weights)]
@@ -86,28 +76,46 @@ def _taps(c, n, order, mode):
   Returns:
     By taps, the places of coefficients, which are outside, and their weights.
   """
-  at = _inside(c, n, mode) + (0 if order % 2 else 0.5)
+  at = _inside(c, n, mode, order) + (0 if order % 2 else 0.5)
   first = jnp.floor(at)
-  u = at - first
-  start = first.astype(int) - order // 2
+  start = first.astype(int)
+  if order > 1:  # Of order 1, what is too large has the weight 0.
+    if mode in _ENDING:
+      start = jnp.clip(start, -8, n + 8)
+    start = start - order // 2
   places = [start + i for i in range(order + 1)]
   outside = [(k < 0) | (k >= n) for k in places]
   places = [_index(k, n, mode) for k in places]
+  if order == 0:
+    return places, outside, [jnp.where(jnp.isnan(at), jnp.nan, 1)]
+  u = at - first
+  if mode in _ENDING:  # Infinity is outside. All coefficients there are equal.
+    u = jnp.where(jnp.abs(at) > 2**30, 0, u)
   return places, outside, _weights(u, order)
 
 
 def _interpolated(coefficients, coordinates, order, mode, cval):
   """Adds up products of coefficients and weights."""
-  shape, flat = coefficients.shape, coefficients.reshape(-1)
+  shape, values = coefficients.shape, coefficients
   axes = [_taps(c, n, order, mode) for c, n in zip(coordinates, shape)]
+  # XLA computes an index wherever it needs it, but a tuple of indices once. One
+  # index is sooner used. It pays where it is cheap, and there are many.
+  is_flat = order > 0 and mode in _PADDED
+  if is_flat:
+    values = values.reshape(-1)
 
   def product(choice):
-    index, weight, is_out = 0, 1, False
+    index, weight, is_out = (), 1, False
     for n, i, (places, outside, weights) in zip(shape, choice, axes):
-      index = index * n + places[i]
+      if is_flat and index:
+        index = (index[0] * n + places[i],)
+      else:
+        index = (*index, places[i])
       weight, is_out = weight * weights[i], is_out | outside[i]
     # Of coordinates that are no numbers, XLA moves an index inside.
-    value = flat.at[index].get(mode="promise_in_bounds")
+    value = values.at[index].get(
+        mode="promise_in_bounds", wrap_negative_indices=False
+    )
     if mode == "grid-constant":
       value = jnp.where(is_out, cval, value)
     return value * weight

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.formulations import spline_filter1d
+from jax_ffi_ops.ops import spline_filter1d
 
 
 @kit.public(*kit.ops_of(spline_filter1d.spline_filter1d))

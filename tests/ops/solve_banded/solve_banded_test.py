@@ -100,7 +100,7 @@ class BandedTest(parameterized.TestCase):
     """Rows are exchanged in nearly all steps."""
     for bands in _BANDS if dtype == np.float32 else _BANDS[1:3]:
       solve = jax.jit(lambda ab, b, bands=bands: solve_banded(bands, ab, b))
-      for n, loops, k in ((1, (9,), 2), (3, (), 19), (40, (2, 9), 1)):
+      for n, loops, k in ((1, (9,), 2), (3, (9,), 19), (40, (2, 9), 1)):
         ab = self._draw(dtype, *loops, sum(bands) + 1, n)
         b = self._draw(dtype, *loops, n, k)
         self._check(bands, ab, b, np.asarray(solve(ab, b)))
@@ -192,11 +192,12 @@ class BandedTest(parameterized.TestCase):
     for x, y in zip(got, want):
       np.testing.assert_allclose(x, y, rtol=1e-7, atol=1e-7 * np.max(abs(y)))
 
-  def test_threads_and_lanes_change_nothing(self):
+  @parameterized.parameters(1, 13)
+  def test_threads_and_lanes_change_nothing(self, k):
     """A system has the same bits alone and among others."""
     # One more than vectors have.
     ab, b = self._draw(np.float32, 513, 4, 33), self._draw(
-        np.float32, 513, 33, 1
+        np.float32, 513, 33, k
     )
     x = np.asarray(solve_banded((1, 2), ab, b))
     for i in (0, 7, 8, 512):

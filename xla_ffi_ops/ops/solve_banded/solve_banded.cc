@@ -217,7 +217,8 @@ void SolveGroup(const BandedSystems<T>& s, int64_t begin, int count,
 template <typename T>
 void SolveBanded(const BandedSystems<T>& systems, int64_t begin, int64_t end) {
   constexpr int lanes = internal::kSystems<T>;
-  const int64_t at_once = std::min(end - begin, SystemsAtOnce<T>(systems.k));
+  const int64_t at_once =
+      std::min(end - begin, SystemsAtOnce<T>(end - begin, systems.k));
   const std::unique_ptr<T[]> memory(
       new T[internal::BandedMemory(systems, at_once > 1 ? lanes : 1)]);
   for (int64_t next; begin < end; begin = next) {

@@ -19,7 +19,7 @@ HandlerResult Run(const CpuContext& device, const BandedSystems<T>& call,
                   int64_t systems) {
   // A multiplication takes as long as to move its operands.
   return ParallelGroups(
-      device.pool, systems, SystemsAtOnce<T>(call.k),
+      device.pool, systems, SystemsAtOnce<T>(systems, call.k),
       2 * sizeof(T) * call.n * (call.width() + call.k) * (call.lower + 2),
       [=](int64_t begin, int64_t end) { SolveBanded(call, begin, end); });
 }

@@ -151,7 +151,8 @@ void SolveSome(const TridiagonalSystems<T>& s, int64_t begin, int count,
 template <typename T>
 void SolveTridiagonal(const TridiagonalSystems<T>& systems, int64_t begin,
                       int64_t end) {
-  const int64_t at_once = std::min(end - begin, SystemsAtOnce<T>(systems.k));
+  const int64_t at_once =
+      std::min(end - begin, SystemsAtOnce<T>(end - begin, systems.k));
   // One system alone needs no lanes.
   const int64_t size =
       at_once > 1 ? (3 + systems.k) * internal::kSystems<T> : 3;

@@ -18,7 +18,7 @@ HandlerResult Run(const CpuContext& device, const TridiagonalSystems<T>& call,
   if (call.n == 0 || call.k == 0) return ffi::Error::Success();
   // A system takes as long as to move four times its elements.
   return ParallelGroups(
-      device.pool, systems, SystemsAtOnce<T>(call.k),
+      device.pool, systems, SystemsAtOnce<T>(systems, call.k),
       4 * sizeof(T) * call.n * (3 + 2 * call.k),
       [=](int64_t begin, int64_t end) { SolveTridiagonal(call, begin, end); });
 }

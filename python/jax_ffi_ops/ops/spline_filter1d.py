@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coefficients of interpolating splines along an axis, as scipy.ndimage has them."""
 
+import pathlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.formulations import _inexact
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 
 # The sums z + 1/z of the filters' poles, for each order. The poles are the roots
@@ -43,14 +44,14 @@ def extended(i, n: int, extension: str):
     return i % n
   repeats = int(extension == "reflect")  # the last element
   last = 2 * (n - 1) + repeats
-  return (last - abs(2 * (i % (last + repeats)) - last)) // 2
+  return (last - abs(2 * (i % (last + repeats)) - last)) >> 1
 
 
 def _before(n, z, extension):
   """What z's powers weigh of a line, nearest first, that goes on before it.
 
   Returns:
-    A slice of the line, and the weights of its elements.
+    Where the first of the elements is, and their weights.
   """
   weights = np.zeros(n)
   steps = np.arange(_TERMS)
@@ -58,8 +59,8 @@ def _before(n, z, extension):
   if extension == "reflect":
     weights += _last_term(weights, z)
   few = min(n, _TERMS + 1)
-  part = slice(n - few, n) if extension == "grid-wrap" else slice(0, few)
-  return part, weights[part]
+  at = n - few if extension == "grid-wrap" else 0
+  return at, weights[at : at + few]
 
 
 def _last_term(weights, z):
@@ -80,20 +81,73 @@ def _behind(n, z, extension):
   c[n-2], c[n-1] or c[0].
   """
   if extension == "mirror":
-    return slice(n - 2, n), np.array([z, z * z]) / (z * z - 1)
+    return n - 2, np.array([z, z * z]) / (z * z - 1)
   if extension == "reflect":
-    return slice(n - 1, n), np.array([z / (z - 1)])
+    return n - 1, np.array([z / (z - 1)])
   weights = np.zeros(n)
   steps = np.arange(_TERMS)
   np.add.at(weights, steps % n, -(z ** (steps + 1)))
-  part = slice(0, min(n, _TERMS))
-  return part, weights[part]
+  return 0, weights[:_TERMS]
 
 
-def _weighted(x, axis, part, weights):
-  x = jax.lax.slice_in_dim(x, part.start, part.stop, axis=axis)
-  weights = weights.reshape([-1] + [1] * (x.ndim - 1 - axis))
-  return jnp.sum(x * weights.astype(x.dtype), axis)
+def _part_of(n, at, weights):
+  """Returns a slice of a line of n elements, and those weights it has."""
+  part = slice(min(at, n), min(at + len(weights), n))
+  return part, np.asarray(weights)[: part.stop - part.start]
+
+
+def _weighted(x, at, weights):
+  part, weights = _part_of(len(x), at, weights)
+  return jnp.sum(x[part] * weights.astype(x.dtype))
+
+
+def _both_ways(x, *, pole, gain, before, before_at, behind, behind_at):
+  start = _weighted(x, before_at, before)
+  y = linear_recurrence(pole, x, start)
+  end = gain * _weighted(y, behind_at, behind)
+  return linear_recurrence(pole, -pole * gain * y, end, reverse=True)
+
+
+def _transpose(dc, *, pole, gain, before, before_at, behind, behind_at):
+  def transposed(total, at, weights):
+    part, weights = _part_of(len(dc), at, weights)
+    return jnp.pad(
+        total * weights.astype(dc.dtype), (part.start, len(dc) - part.stop)
+    )
+
+  if not len(dc):
+    return dc
+  v = linear_recurrence(pole, dc)
+  dy = -pole * gain * v + transposed(pole * gain * v[-1], behind_at, behind)
+  dx = linear_recurrence(pole, dy, reverse=True)
+  return dx + transposed(pole * dx[0], before_at, before)
+
+
+_WEIGHTS, _AT = [np.float64], kit.Attribute(np.int64, minimum=0)
+_filter = kit.op(
+    "spline_filter1d",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("libspline_filter1d_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(n,*)->(n,*)",
+    # What is before a line, and behind it, are sums of its elements. These are
+    # their weights, and where the first of these elements is.
+    attributes={
+        "pole": np.float64,
+        "gain": np.float64,
+        "before": _WEIGHTS,
+        "before_at": _AT,
+        "behind": _WEIGHTS,
+        "behind_at": _AT,
+    },
+    reference=_both_ways,
+    transpose=_transpose,
+    dtypes=(np.float32, np.float64),
+    outputs=("c",),
+    # A handler copies lines: the longest ones would take too much memory.
+    is_faster=lambda x, *, n, **_: x.size >= 1024 and n <= 1 << 16,
+)
 
 
 def checked(name: str, order: int, mode: str, orders: range) -> None:
@@ -108,7 +162,7 @@ def checked(name: str, order: int, mode: str, orders: range) -> None:
     )
 
 
-@kit.public(*kit.ops_of(linear_recurrence))
+@kit.public(_filter, *kit.ops_of(linear_recurrence))
 def spline_filter1d(
     input: jax.Array,
     order: int = 3,
@@ -147,17 +201,25 @@ def spline_filter1d(
     raise ValueError(
         f"spline_filter1d: input of shape {x.shape} has no axis {axis}."
     )
-  axis, dtype = axis % x.ndim, _inexact.dtype(x)
+  axis = axis % x.ndim
+  dtype = x.dtype if jnp.issubdtype(x.dtype, np.inexact) else float
+  dtype = jax.dtypes.canonicalize_dtype(dtype)
   n, extension = x.shape[axis], EXTENSIONS[mode]
   x = x.astype(dtype)
   if n < 2:  # SciPy leaves such lines as they are.
     return x
   x = x.astype(jnp.promote_types(dtype, np.float32))
+  is_complex = jnp.issubdtype(dtype, np.complexfloating)
+  if is_complex:  # The real and the imaginary parts.
+    x = jnp.stack([x.real, x.imag], -1)
   for total in _SUMS[order]:
     z = 2 / (total - (total * total - 4) ** 0.5)  # the one below 1
-    start = _weighted(x, axis, *_before(n, z, extension))
-    y = linear_recurrence(z, x, start, axis=axis)
-    gain = 2 - total
-    end = _weighted(y, axis, *_behind(n, z, extension))
-    x = linear_recurrence(z, -z * gain * y, gain * end, axis=axis, reverse=True)
+    before_at, before = _before(n, z, extension)
+    behind_at, behind = _behind(n, z, extension)
+    x = _filter(
+        x, axis=axis - x.ndim, pole=z, gain=2 - total,
+        before=before, before_at=before_at, behind=behind, behind_at=behind_at,
+    )  # fmt: skip
+  if is_complex:
+    x = jax.lax.complex(x[..., 0], x[..., 1])
   return x.astype(dtype)
