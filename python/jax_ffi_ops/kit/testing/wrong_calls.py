@@ -175,7 +175,8 @@ def attribute_types(target: Target, frame: Frame) -> Iterator[Wrong]:
 
 def _has_type(value, declared):
   if isinstance(declared, list):
-    is_array = isinstance(value, np.ndarray) and value.ndim == 1
+    # Of an array without dimensions, XLA makes a span of one element.
+    is_array = isinstance(value, np.ndarray) and value.ndim <= 1
     return is_array and value.dtype == declared[0]
   if declared in (bool, np.bool_):
     return isinstance(value, np.bool_)
