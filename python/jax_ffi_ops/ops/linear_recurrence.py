@@ -110,15 +110,21 @@ _recurrence = kit.op(
 )
 
 
-def _stretched(a, shape, axis):
-  """Returns a with all of the axes of b, of which those it lacked are 1."""
+def stretched(a, shape, axis, message):
+  """Returns a with all of the axes of b, of which those it lacked are 1.
+
+  Args:
+    a: the factors.
+    shape: of b.
+    axis: of the steps.
+    message: begins the one of an error: function and operand.
+  """
   own = (1,) * (len(shape) - np.ndim(a)) + np.shape(a)
   if len(own) != len(shape) or any(
       size not in (1, full) for size, full in zip(own, shape)
   ):
     raise ValueError(
-        f"linear_recurrence: a must broadcast to the shape {shape} of b, got"
-        f" {np.shape(a)}."
+        f"{message} must broadcast to the shape {shape}, got {np.shape(a)}."
     )
   if not isinstance(axis, int) or not -len(shape) <= axis < len(shape):
     return a  # The op says what is wrong with it.
@@ -169,6 +175,6 @@ def linear_recurrence(
   if isinstance(a, numbers.Number):
     a = jnp.asarray(a, getattr(b, "dtype", None))
   return _recurrence(
-      _stretched(a, np.shape(b), axis),
+      stretched(a, np.shape(b), axis, "linear_recurrence: a"),
       b, h0, axis=axis, reverse=reverse, shifted=False,
   )  # fmt: skip
