@@ -65,6 +65,30 @@ template <typename Call>
 void RunRecurrenceColumns(const Call& call, int64_t row, int64_t begin,
                           int64_t end);
 
+// A call, and what its steps make of h before them: A h + B. A is the product of
+// the factors, kept as m 2^e: it may overflow where A h does not. If the call is
+// `shifted`, this is what the last step passes on, and not h there.
+template <typename T>
+struct RecurrenceEnds {
+  Recurrence<T> call;  // without h0 and h
+  // [rows, columns]:
+  double* m;
+  int64_t* e;
+  double* b;
+};
+
+// How many rows of one column, or parts of one, are computed at once.
+inline constexpr int64_t kRecurrenceStrands = 8;
+
+// Computes those of rows [begin, end) of a call with one column.
+template <typename T>
+void RunRowEnds(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end);
+
+// Computes those of columns [begin, end) of a row.
+template <typename T>
+void RunColumnEnds(const RecurrenceEnds<T>& ends, int64_t row, int64_t begin,
+                   int64_t end);
+
 namespace internal {
 
 // a h + b.

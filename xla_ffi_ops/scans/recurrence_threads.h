@@ -12,37 +12,25 @@
 namespace xla_ffi_ops {
 namespace internal {
 
-// Threads share the rows of one column.
-template <typename Call>
-HandlerResult RunRows(const CpuContext& device, const Call& call,
-                      int64_t rows) {
-  using T = typename Call::Type;
-  return ParallelGroups(
-      device.pool, rows, RecurrenceRowsAtOnce<T>(), 3 * call.n * sizeof(T),
-      [=](int64_t begin, int64_t end) { RunRecurrenceRows(call, begin, end); });
-}
-
-// Threads share the columns, in strips that are whole cache lines wide, and
-// narrow enough for all threads to have some.
-template <typename Call>
-HandlerResult RunColumns(const CpuContext& device, const Call& call,
-                         int64_t rows) {
-  using T = typename Call::Type;
+// Calls body(row, begin, end) for columns, in strips that are whole cache lines
+// wide, and narrow enough for all threads to have some. A column moves `bytes`.
+template <typename T, typename Body>
+HandlerResult OverColumns(const CpuContext& device, int64_t rows,
+                          int64_t columns, int64_t bytes, Body body) {
   constexpr int64_t kLine = std::max<int64_t>(1, 64 / sizeof(T));
   const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
-  const int64_t share = (rows * call.columns + threads - 1) / threads;
+  const int64_t share = (rows * columns + threads - 1) / threads;
   const int64_t width =
-      std::min(call.columns, std::clamp<int64_t>(share / kLine, 1, 64) * kLine);
-  const int64_t strips = (call.columns + width - 1) / width;
-  return ParallelFor(
-      device.pool, rows * strips, Grain(3 * width * call.n * sizeof(T)),
-      [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t column = i % strips * width;
-          RunRecurrenceColumns(call, i / strips, column,
-                               std::min(call.columns, column + width));
-        }
-      });
+      std::min(columns, std::clamp<int64_t>(share / kLine, 1, 64) * kLine);
+  const int64_t strips = (columns + width - 1) / width;
+  return ParallelFor(device.pool, rows * strips, Grain(width * bytes),
+                     [=](int64_t begin, int64_t end) {
+                       for (int64_t i = begin; i < end; ++i) {
+                         const int64_t column = i % strips * width;
+                         body(i / strips, column,
+                              std::min(columns, column + width));
+                       }
+                     });
 }
 
 }  // namespace internal
@@ -51,11 +39,42 @@ HandlerResult RunColumns(const CpuContext& device, const Call& call,
 template <typename Call>
 HandlerResult RunRecurrence(const CpuContext& device, const Call& call,
                             int64_t rows) {
+  using T = typename Call::Type;
   if (call.n == 0 || rows == 0 || call.columns == 0) {
     return ffi::Error::Success();
   }
-  return call.columns == 1 ? internal::RunRows(device, call, rows)
-                           : internal::RunColumns(device, call, rows);
+  const int64_t bytes = 3 * call.n * sizeof(T);
+  if (call.columns == 1) {
+    return ParallelGroups(device.pool, rows, RecurrenceRowsAtOnce<T>(), bytes,
+                          [=](int64_t begin, int64_t end) {
+                            RunRecurrenceRows(call, begin, end);
+                          });
+  }
+  return internal::OverColumns<T>(
+      device, rows, call.columns, bytes,
+      [=](int64_t row, int64_t begin, int64_t end) {
+        RunRecurrenceColumns(call, row, begin, end);
+      });
+}
+
+// Likewise its ends.
+template <typename T>
+HandlerResult RunEnds(const CpuContext& device, const RecurrenceEnds<T>& ends,
+                      int64_t rows) {
+  const int64_t columns = ends.call.columns;
+  const int64_t bytes = 2 * (ends.call.n + 1) * sizeof(T);
+  if (rows == 0 || columns == 0) return ffi::Error::Success();
+  if (columns == 1) {
+    return ParallelGroups(device.pool, rows, kRecurrenceStrands, bytes,
+                          [=](int64_t begin, int64_t end) {
+                            RunRowEnds(ends, begin, end);
+                          });
+  }
+  return internal::OverColumns<T>(
+      device, rows, columns, bytes,
+      [=](int64_t row, int64_t begin, int64_t end) {
+        RunColumnEnds(ends, row, begin, end);
+      });
 }
 
 }  // namespace xla_ffi_ops

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handler of linear_recurrence, (n,*),(n,*),(*)?->(n,*).
+// The handlers of linear_recurrence, (n,*),(n,*),(*)?->(n,*), and of its ends,
+// (n,*),(n,*)->(*),(*),(*).
 #include <cstdint>
 
 #include "xla_ffi_ops/ffi.h"
@@ -47,6 +48,40 @@ HandlerResult RecurrenceHandler(CpuContext device, bool reverse, bool shifted,
   });
 }
 
+HandlerResult EndHandler(CpuContext device, bool reverse, bool shifted,
+                         int64_t trailing_rank, Buffer a, Buffer b,
+                         ffi::Result<Buffer> factor,
+                         ffi::Result<Buffer> exponent,
+                         ffi::Result<Buffer> term) {
+  using EndDTypes = DTypes<ffi::F16, ffi::BF16, ffi::F32, ffi::F64>;
+  Dim n = kUnknownDim;
+  Checks checks;
+  checks.TrailingRank(trailing_rank);
+  checks.Operand("a", a, EndDTypes(), {&n});
+  checks.Operand("b", b, a.element_type(), {&n});
+  checks.Result("factor", *factor, ffi::F64, {});
+  checks.Result("exponent", *exponent, ffi::S64, {});
+  checks.Result("term", *term, ffi::F64, {});
+  if (!checks.ok()) return checks.error();
+
+  return Dispatch(EndDTypes(), a.element_type(), [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    const auto operand = [&](const char* name,
+                             const Buffer& x) -> RecurrenceOperand<T> {
+      return {Data<const T>(x), n, checks.TrailingSize(x, 1),
+              checks.Map(name, x, 1), checks.TrailingMap(name, x, 1)};
+    };
+    const RecurrenceEnds<T> ends{
+        {n, Product(checks.trailing()), reverse, shifted, operand("a", a),
+         operand("b", b), /*h0=*/{}, /*h=*/nullptr},
+        Data<double>(*factor),
+        Data<int64_t>(*exponent),
+        Data<double>(*term)};
+    if (!checks.ok()) return HandlerResult(checks.error());
+    return RunEnds(device, ends, Product(checks.loops()));
+  });
+}
+
 }  // namespace
 
 XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_linear_recurrence_fwd, RecurrenceHandler,
@@ -56,5 +91,15 @@ XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_linear_recurrence_fwd, RecurrenceHandler,
                                .Attr<int64_t>("trailing_rank")
                                .RemainingArgs()
                                .Ret<Buffer>());  // h
+
+XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_linear_recurrence_end_fwd, EndHandler,
+                           .Attr<bool>("reverse")
+                               .Attr<bool>("shifted")
+                               .Attr<int64_t>("trailing_rank")
+                               .Arg<Buffer>()    // a
+                               .Arg<Buffer>()    // b
+                               .Ret<Buffer>()    // factor
+                               .Ret<Buffer>()    // exponent
+                               .Ret<Buffer>());  // term
 
 }  // namespace xla_ffi_ops

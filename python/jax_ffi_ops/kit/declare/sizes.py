@@ -10,7 +10,7 @@ _DIMENSION = re.compile(r"([0-9]*)([^+]*)(?:\+([0-9]+))?", re.DOTALL)
 
 
 class Dimension(NamedTuple):
-  """factor * name + more, or a number, which is a factor without a name."""
+  """factor * name, name + more, or a number: a factor without a name."""
 
   factor: int
   name: str
@@ -21,12 +21,14 @@ class Dimension(NamedTuple):
     if not self.name:
       return size == self.factor
     # Symbolic sizes compare and divide less well.
-    fits = not self.more or size >= self.more
-    return fits and (self.factor == 1 or (size - self.more) % self.factor == 0)
+    if self.more:
+      return size >= self.more
+    return self.factor == 1 or size % self.factor == 0
 
   def value(self, size: int) -> int:
     """Returns what the name stands for, if this is the size."""
-    size = size - self.more if self.more else size
+    if self.more:
+      return size - self.more
     return size // self.factor if self.factor > 1 else size
 
 
@@ -45,7 +47,9 @@ def is_dimension(dim: str) -> bool:
   number, name, more = match.groups()
   if not name:
     return bool(number) and more is None
-  return name.isidentifier() and not (number and int(number) == 0)
+  if number and (int(number) == 0 or more):
+    return False
+  return name.isidentifier()
 
 
 def names(cores: Iterable[Sequence[str]]) -> tuple[str, ...]:
