@@ -47,9 +47,10 @@ struct Recurrence {
 //   a[i] = discounts[i] lambda,
 //   b[i] = rewards[i] + discounts[i] values[i+1] - values[i].
 template <typename T>
-struct Advantages : Recurrence<T> {  // with the discounts as a, the rewards as b
-  RecurrenceOperand<T> values;       // one step more
-  RecurrenceOperand<T> lambda;       // one step
+struct Advantages
+    : Recurrence<T> {           // with the discounts as a, the rewards as b
+  RecurrenceOperand<T> values;  // one step more
+  RecurrenceOperand<T> lambda;  // one step
 };
 
 // How many rows of one column are computed at a time, at most.
@@ -65,9 +66,9 @@ template <typename Call>
 void RunRecurrenceColumns(const Call& call, int64_t row, int64_t begin,
                           int64_t end);
 
-// A call, and what its steps make of h before them: A h + B. A is the product of
-// the factors, kept as m 2^e: it may overflow where A h does not. If the call is
-// `shifted`, this is what the last step passes on, and not h there.
+// A call, and what its steps make of h before them: A h + B. A is the product
+// of the factors, kept as m 2^e: it may overflow where A h does not. If the
+// call is `shifted`, this is what the last step passes on, and not h there.
 template <typename T>
 struct RecurrenceEnds {
   Recurrence<T> call;  // without h0 and h

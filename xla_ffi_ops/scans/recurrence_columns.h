@@ -80,9 +80,8 @@ struct ColumnSteps {
   XLA_FFI_OPS_HD void Few(int64_t begin, int64_t end, int64_t j,
                           E* state) const {
     using V = typename Lanes<E, lanes>::type;
-    const auto load = [](const E* x, V* v) XLA_FFI_OPS_INLINED {
-      std::memcpy(v, x, sizeof(V));
-    };
+    const auto load = [](const E* x, V* v)
+                          XLA_FFI_OPS_INLINED { std::memcpy(v, x, sizeof(V)); };
     V last, term, before, after, factor;
     load(state + j, &last);
     for (int64_t i = begin; i < end; ++i) {
@@ -173,8 +172,9 @@ void RunColumnPieces(const Call& call, int64_t row, int64_t first,
     const int64_t start = (call.At(i) - at) * n;
     const int64_t stride = call.reverse ? -n : n;
     E* const h = numbers.terms;
-    ColumnSteps<E, false>{piece.steps, n, numbers.factors + start, stride, false,
-                   numbers.terms + start, h + start, stride}
+    ColumnSteps<E, false>{piece.steps, n,     numbers.factors + start,
+                          stride,      false, numbers.terms + start,
+                          h + start,   stride}
         .Run(state);
     Numbers<T>::From(h, call.Row(row) + at * columns + begin, piece.size());
   }
@@ -203,9 +203,10 @@ void RunRecurrenceColumns(const Call& call, int64_t row, int64_t begin,
       const int64_t at = call.At(0);
       const E* const terms = internal::Elements(call.b, call.columns,
                                                 {row, at, 1, begin, n}, space);
-      internal::ColumnSteps<E, false>{1, n, &one, 0, true, terms, space, 0}.Run(state);
-      internal::Numbers<T>::From(
-          state, call.Row(row) + at * call.columns + begin, n);
+      internal::ColumnSteps<E, false>{1, n, &one, 0, true, terms, space, 0}.Run(
+          state);
+      internal::Numbers<T>::From(state,
+                                 call.Row(row) + at * call.columns + begin, n);
     }
     const int64_t first = call.shifted;
     if constexpr (std::is_same_v<T, E>) {

@@ -164,7 +164,8 @@ void RunRowEnds(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
     }
     for (int64_t r = 0; r < rows && row + r < end; ++r) {
       internal::RecurrenceEnd whole;
-      for (int64_t s = 0; s < parts; ++s) whole.Append(strands.of(r * parts + s));
+      for (int64_t s = 0; s < parts; ++s)
+        whole.Append(strands.of(r * parts + s));
       for (int64_t i = parts * size; i < call.n; ++i) {
         E a, b;
         internal::LoadOne(call, row + r, call.At(i), &a, &b);

@@ -91,7 +91,8 @@ struct RecurrenceNumbers {
     E before[kMost], after[kMost], lambda[kMost];
     const E* const d = Elements<kMost>(call.a, call.columns, piece, factors);
     const E* const r = Elements<kMost>(call.b, call.columns, piece, terms);
-    const E* const v = Elements<kMost>(call.values, call.columns, piece, before);
+    const E* const v =
+        Elements<kMost>(call.values, call.columns, piece, before);
     const RecurrencePiece next{piece.row, piece.at + 1, piece.steps,
                                piece.begin, piece.n};
     const E* const w = Elements<kMost>(call.values, call.columns, next, after);

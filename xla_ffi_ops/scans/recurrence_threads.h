@@ -50,11 +50,10 @@ HandlerResult RunRecurrence(const CpuContext& device, const Call& call,
                             RunRecurrenceRows(call, begin, end);
                           });
   }
-  return internal::OverColumns<T>(
-      device, rows, call.columns, bytes,
-      [=](int64_t row, int64_t begin, int64_t end) {
-        RunRecurrenceColumns(call, row, begin, end);
-      });
+  return internal::OverColumns<T>(device, rows, call.columns, bytes,
+                                  [=](int64_t row, int64_t begin, int64_t end) {
+                                    RunRecurrenceColumns(call, row, begin, end);
+                                  });
 }
 
 // Likewise its ends.
@@ -65,16 +64,14 @@ HandlerResult RunEnds(const CpuContext& device, const RecurrenceEnds<T>& ends,
   const int64_t bytes = 2 * (ends.call.n + 1) * sizeof(T);
   if (rows == 0 || columns == 0) return ffi::Error::Success();
   if (columns == 1) {
-    return ParallelGroups(device.pool, rows, kRecurrenceStrands, bytes,
-                          [=](int64_t begin, int64_t end) {
-                            RunRowEnds(ends, begin, end);
-                          });
+    return ParallelGroups(
+        device.pool, rows, kRecurrenceStrands, bytes,
+        [=](int64_t begin, int64_t end) { RunRowEnds(ends, begin, end); });
   }
-  return internal::OverColumns<T>(
-      device, rows, columns, bytes,
-      [=](int64_t row, int64_t begin, int64_t end) {
-        RunColumnEnds(ends, row, begin, end);
-      });
+  return internal::OverColumns<T>(device, rows, columns, bytes,
+                                  [=](int64_t row, int64_t begin, int64_t end) {
+                                    RunColumnEnds(ends, row, begin, end);
+                                  });
 }
 
 }  // namespace xla_ffi_ops

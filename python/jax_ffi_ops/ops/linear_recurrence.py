@@ -94,7 +94,9 @@ def _end(a, b, *, reverse, shifted):
   return end(a, b, reverse=reverse, shifted=shifted)
 
 
-_split = recurrences.split(lambda *x, **y: _recurrence(*x, **y), _end, _gradients)
+_split = recurrences.split(
+    lambda *x, **y: _recurrence(*x, **y), _end, _gradients
+)
 
 _recurrence = kit.op(
     "linear_recurrence",

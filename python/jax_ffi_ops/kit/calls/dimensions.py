@@ -184,7 +184,9 @@ def check(
       base = parts.name
       first, own = sizes.setdefault(base, (name, parts.value(size)))
       expected = core_sizes.size(dim, {base: own})
-      like = f"as {first}" if dim == base else f"since {base} is {own} in {first}"
+      like = (
+          f"as {first}" if dim == base else f"since {base} is {own} in {first}"
+      )
       require(size == expected, f"have size {expected} along {dim!r} {like}")
     if has_loops:
       loops[name] = {"leading": shape[:start]}
