@@ -72,6 +72,7 @@ void RunRecurrenceColumns(const Call& call, int64_t row, int64_t begin,
 template <typename T>
 struct RecurrenceEnds {
   Recurrence<T> call;  // without h0 and h
+  bool in_parts;  // of rows of one column: whether each has several strands
   // [rows, columns]:
   double* m;
   int64_t* e;

@@ -135,8 +135,7 @@ void RunRowEnds(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
   using E = typename internal::Numbers<T>::Element;
   constexpr int64_t kStrands = kRecurrenceStrands, kPiece = 128;
   const Recurrence<T>& call = ends.call;
-  const bool in_parts = end - begin < kStrands && call.n >= 64 * kStrands;
-  const int64_t parts = in_parts ? kStrands : 1, rows = kStrands / parts;
+  const int64_t parts = ends.in_parts ? kStrands : 1, rows = kStrands / parts;
   const int64_t size = call.n / parts;
   internal::StrandEnds<E, kStrands> strands;
   E spaces[2][kStrands][kPiece], lanes[2][kPiece * kStrands];

@@ -58,10 +58,13 @@ HandlerResult RunRecurrence(const CpuContext& device, const Call& call,
 
 // Likewise its ends.
 template <typename T>
-HandlerResult RunEnds(const CpuContext& device, const RecurrenceEnds<T>& ends,
+HandlerResult RunEnds(const CpuContext& device, RecurrenceEnds<T> ends,
                       int64_t rows) {
   const int64_t columns = ends.call.columns;
   const int64_t bytes = 2 * (ends.call.n + 1) * sizeof(T);
+  // The same for any number of threads.
+  ends.in_parts =
+      rows < kRecurrenceStrands && ends.call.n >= 64 * kRecurrenceStrands;
   if (rows == 0 || columns == 0) return ffi::Error::Success();
   if (columns == 1) {
     return ParallelGroups(

@@ -90,7 +90,7 @@ _ATTRIBUTES = {"reverse": np.bool_, "shifted": np.bool_}
 
 def _end(a, b, *, reverse, shifted):
   is_real = jnp.issubdtype(b.dtype, jnp.floating)
-  end = _end_of_real if is_real else _end_by_recurrence
+  end = end_of_real if is_real else _end_by_recurrence
   return end(a, b, reverse=reverse, shifted=shifted)
 
 
@@ -125,7 +125,7 @@ _end_by_recurrence = recurrences.ends(
     lambda *x, **y: _recurrence(*x, **y), _passed_on
 )
 with jax.enable_x64(True):  # Split cores are computed with 64-bit types, too.
-  _end_of_real = kit.op(
+  end_of_real = kit.op(
       "linear_recurrence_end",
       library=_LIBRARY,
       signature="(n,*),(n,*)->(*),(*),(*)",

@@ -74,6 +74,7 @@ HandlerResult EndHandler(CpuContext device, bool reverse, bool shifted,
     const RecurrenceEnds<T> ends{
         {n, Product(checks.trailing()), reverse, shifted, operand("a", a),
          operand("b", b), /*h0=*/{}, /*h=*/nullptr},
+        /*in_parts=*/false,
         Data<double>(*factor),
         Data<int64_t>(*exponent),
         Data<double>(*term)};
