@@ -165,7 +165,7 @@ def stretched(a, shape, axis, message):
   return jnp.broadcast_to(jnp.reshape(a, own), along)
 
 
-@kit.public(_recurrence)
+@kit.public(_recurrence, end_of_real)
 def linear_recurrence(
     a: jax.Array,
     b: jax.Array,
