@@ -20,7 +20,6 @@ if TYPE_CHECKING:
       discounted_returns as discounted_returns,
   )
   from jax_ffi_ops.formulations.ema import ema as ema
-  from jax_ffi_ops.formulations.gae import gae as gae
   from jax_ffi_ops.formulations.histogram import histogram as histogram
   from jax_ffi_ops.formulations.histogram2d import histogram2d as histogram2d
   from jax_ffi_ops.formulations.lax_sort import lax_sort as lax_sort
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
   from jax_ffi_ops.ops.cummin import cummin as cummin
   from jax_ffi_ops.ops.cumprod import cumprod as cumprod
   from jax_ffi_ops.ops.cumsum import cumsum as cumsum
+  from jax_ffi_ops.ops.gae import gae as gae
   from jax_ffi_ops.ops.layer_norm import layer_norm as layer_norm
   from jax_ffi_ops.ops.lfilter import lfilter as lfilter
   from jax_ffi_ops.ops.linear_recurrence import (

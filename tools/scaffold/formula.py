@@ -35,7 +35,7 @@ class Formula:
   def _check(self, text):
     for core in self.arrays.values():
       for dim in core:
-        _, base = core_sizes.split(dim)
+        base = core_sizes.split(dim).name
         if base not in ("", dim):
           raise ValueError(
               f"The scaffold cannot write the multiple {dim!r}: begin with a"

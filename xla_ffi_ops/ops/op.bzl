@@ -29,7 +29,7 @@ def native_op(name, deps = []):
         ],
     )
 
-def python_ops(name, ops, cpu_only = [], forward_only = [], uses = {}):
+def python_ops(name, ops, cpu_only = [], forward_only = [], more = {}, uses = {}):
     """A py_library and a shared object for each op of python/jax_ffi_ops/ops.
 
     Args:
@@ -37,6 +37,7 @@ def python_ops(name, ops, cpu_only = [], forward_only = [], uses = {}):
       ops: their names; the source is <op>.py, the handlers are those of //xla_ffi_ops/ops/<op>:<op>_ffi.
       cpu_only: those without CUDA handlers.
       forward_only: those without a handler for the backward pass.
+      more: the other handlers of some of them.
       uses: the other ops that some of them are made of.
     """
     for op in ops:
@@ -45,7 +46,7 @@ def python_ops(name, ops, cpu_only = [], forward_only = [], uses = {}):
             cuda = op not in cpu_only,
             handlers = [
                 "xla_ffi_ops_{}_{}".format(op, handler)
-                for handler in ["fwd"] + ([] if op in forward_only else ["bwd"])
+                for handler in ["fwd"] + ([] if op in forward_only else ["bwd"]) + more.get(op, [])
             ],
             deps = ["//xla_ffi_ops/ops/{0}:{0}_ffi".format(op)],
         )

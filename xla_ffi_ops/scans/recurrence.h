@@ -28,6 +28,8 @@ struct RecurrenceOperand {
 // A call, and its result h, [rows, n, columns].
 template <typename T>
 struct Recurrence {
+  using Type = T;
+
   // Where the i-th step is.
   int64_t At(int64_t i) const { return reverse ? n - 1 - i : i; }
   T* Row(int64_t row) const { return h + row * n * columns; }
@@ -41,18 +43,53 @@ struct Recurrence {
   T* h;
 };
 
+// Generalized advantage estimates: the recurrence that goes back through
+//   a[i] = discounts[i] lambda,
+//   b[i] = rewards[i] + discounts[i] values[i+1] - values[i].
+template <typename T>
+struct Advantages
+    : Recurrence<T> {           // with the discounts as a, the rewards as b
+  RecurrenceOperand<T> values;  // one step more
+  RecurrenceOperand<T> lambda;  // one step
+};
+
 // How many rows of one column are computed at a time, at most.
 template <typename T>
 int64_t RecurrenceRowsAtOnce();
 
 // Computes rows [begin, end) of a call with one column.
-template <typename T>
-void RunRecurrenceRows(const Recurrence<T>& call, int64_t begin, int64_t end);
+template <typename Call>
+void RunRecurrenceRows(const Call& call, int64_t begin, int64_t end);
 
 // Computes columns [begin, end) of a row.
-template <typename T>
-void RunRecurrenceColumns(const Recurrence<T>& call, int64_t row, int64_t begin,
+template <typename Call>
+void RunRecurrenceColumns(const Call& call, int64_t row, int64_t begin,
                           int64_t end);
+
+// A call, and what its steps make of h before them: A h + B. A is the product
+// of the factors, kept as m 2^e: it may overflow where A h does not. If the
+// call is `shifted`, this is what the last step passes on, and not h there.
+template <typename T>
+struct RecurrenceEnds {
+  Recurrence<T> call;  // without h0 and h
+  bool in_parts;  // of rows of one column: whether each has several strands
+  // [rows, columns]:
+  double* m;
+  int64_t* e;
+  double* b;
+};
+
+// How many rows of one column, or parts of one, are computed at once.
+inline constexpr int64_t kRecurrenceStrands = 8;
+
+// Computes those of rows [begin, end) of a call with one column.
+template <typename T>
+void RunRowEnds(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end);
+
+// Computes those of columns [begin, end) of a row.
+template <typename T>
+void RunColumnEnds(const RecurrenceEnds<T>& ends, int64_t row, int64_t begin,
+                   int64_t end);
 
 namespace internal {
 

@@ -5,115 +5,216 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/scans/elements.h"
 #include "xla_ffi_ops/scans/recurrence.h"
+#include "xla_ffi_ops/scans/recurrence_steps.h"
+#include "xla_ffi_ops/scans/vectors.h"
 
 namespace xla_ffi_ops {
 namespace internal {
 
-// Columns that are computed at a time: what a step needs fits the fastest
-// cache.
-inline constexpr int64_t kRecurrenceColumns = 1024;
-
-// One step of n columns. All have the factor a[0] if `is_one`.
+// A vector, or a number.
+template <typename E, int lanes>
+struct Lanes : VecOf<E, lanes> {};
 template <typename E>
-XLA_FFI_OPS_HD void RecurrenceStep(const E* a, bool is_one, const E* before,
-                                   const E* b, E* h, int64_t n) {
-  if (is_one) {
-    const E factor = a[0];
-#pragma GCC ivdep
-    for (int64_t j = 0; j < n; ++j) h[j] = MultiplyAdd(factor, before[j], b[j]);
-  } else {
-#pragma GCC ivdep
-    for (int64_t j = 0; j < n; ++j) h[j] = MultiplyAdd(a[j], before[j], b[j]);
-  }
-}
+struct Lanes<E, 1> {
+  using type = E;
+};
 
-// Copies columns [begin, begin + n) of x, which points to one step.
-template <typename T, typename E>
-void LoadColumns(const RecurrenceOperand<T>& operand, const T* x, int64_t begin,
-                 int64_t n, int64_t columns, E* to) {
-  if (operand.width == columns) return Numbers<T>::To(x + begin, to, n);
-  T gathered[kRecurrenceColumns];
-  for (int64_t j = 0; j < n; ++j) gathered[j] = x[operand.columns(begin + j)];
-  Numbers<T>::To(gathered, to, n);
-}
+// Steps of n columns, from one pointer to the next by a stride. Of advantages,
+// `a` has discounts and `b` rewards.
+template <typename E, bool kAdvantages>
+struct ColumnSteps {
+  // So many columns go through some steps in registers: with more, a step's
+  // results are better read again.
+  static constexpr int64_t kFew = 32;
 
-// Computes n columns from `begin` on. They are read and written where they are.
-template <typename T>
-void RecurrenceInPlace(const Recurrence<T>& call, int64_t row, int64_t begin,
-                       int64_t n, const T* h0) {
-  const int64_t width = call.a.width;
-  const T* const a = call.a.Row(row) + (width == 1 ? 0 : begin);
-  const T* const b = call.b.Row(row) + begin;
-  T* const h = call.Row(row) + begin;
-  AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
-    const T one = 1;
-    for (int64_t i = 0; i < call.n; ++i) {
-      const bool is_first = call.shifted && i == 0;
-      const T* const factors =
-          is_first ? &one : a + call.At(i - call.shifted) * width;
-      const int64_t at = call.At(i) * call.columns;
-      const T* const before = i == 0 ? h0 : h + call.At(i - 1) * call.columns;
-      RecurrenceStep(factors, is_first || width == 1, before, b + at, h + at,
-                     n);
-    }
-  });
-}
+  int64_t steps, n;
+  const E* a;
+  int64_t a_stride;
+  bool has_one;  // whether all columns have the factor a[0]
+  const E* b;
+  E* h;
+  int64_t stride;  // of b, h and v
+  // Of advantages:
+  const E* v = nullptr;  // values
+  int64_t next = 0;      // from a value to that of the step after it
+  E lambda = 0;
 
-// Likewise, but what is read and written is copied, and converted.
-template <typename T, typename E>
-void RecurrenceInCopies(const Recurrence<T>& call, int64_t row, int64_t begin,
-                        int64_t n, E* state) {
-  const int64_t columns = call.columns;
-  const bool has_one = call.a.width == 1;
-  const T* const a = call.a.Row(row);
-  const T* const b = call.b.Row(row);
-  T* const h = call.Row(row) + begin;
-  E factors[kRecurrenceColumns], terms[kRecurrenceColumns];
-  for (int64_t i = 0; i < call.n; ++i) {
-    const bool is_first = call.shifted && i == 0;
-    if (is_first) {
-      factors[0] = 1;
+  // h of a step, where `last` is what it is before. All are numbers or vectors.
+  template <typename A, typename V>
+  XLA_FFI_OPS_HD void Advance(const A& factor, const V& term, const V& before,
+                              const V& after, V* last) const {
+    if constexpr (kAdvantages) {
+      *last = factor * lambda * *last + (term + factor * after - before);
+    } else if constexpr (std::is_same_v<V, E>) {
+      *last = MultiplyAdd(factor, *last, term);
     } else {
-      LoadColumns(call.a, a + call.At(i - call.shifted) * call.a.width, begin,
-                  has_one ? 1 : n, columns, factors);
+      *last = factor * *last + term;
     }
-    LoadColumns(call.b, b + call.At(i) * call.b.width, begin, n, columns,
-                terms);
-    AtCpuLevel([&]() XLA_FFI_OPS_INLINED {
-      RecurrenceStep(factors, is_first || has_one, state, terms, state, n);
+  }
+
+  // Step i of all columns.
+  template <bool kHasOne>
+  XLA_FFI_OPS_HD void Step(int64_t i, const E* last) const {
+    const E* const factors = a + i * a_stride;
+    const E* const terms = b + i * stride;
+    const E* const before = kAdvantages ? v + i * stride : terms;
+    const E* const after = before + next;
+    E* const to = h + i * stride;
+    const E one = factors[0];
+#pragma GCC ivdep
+    for (int64_t j = 0; j < n; ++j) {
+      E x = last[j];
+      Advance(kHasOne ? one : factors[j], terms[j], before[j], after[j], &x);
+      to[j] = x;
+    }
+  }
+
+  // Steps [begin, end) of as many columns as there are lanes, from j on.
+  template <int lanes>
+  XLA_FFI_OPS_HD void Few(int64_t begin, int64_t end, int64_t j,
+                          E* state) const {
+    using V = typename Lanes<E, lanes>::type;
+    const auto load = [](const E* x, V* v)
+                          XLA_FFI_OPS_INLINED { std::memcpy(v, x, sizeof(V)); };
+    V last, term, before, after, factor;
+    load(state + j, &last);
+    for (int64_t i = begin; i < end; ++i) {
+      load(b + i * stride + j, &term);
+      if constexpr (kAdvantages) {
+        load(v + i * stride + j, &before);
+        load(v + i * stride + next + j, &after);
+      }
+      if (has_one) {
+        Advance(a[i * a_stride], term, before, after, &last);
+      } else {
+        load(a + i * a_stride + j, &factor);
+        Advance(factor, term, before, after, &last);
+      }
+      std::memcpy(h + i * stride + j, &last, sizeof(V));
+    }
+    std::memcpy(state + j, &last, sizeof(V));
+  }
+
+  // Computes all of them. `state` is what h is before them, and then behind.
+  void Run(E* state) const {
+    AtCpuLevel([this, state]() XLA_FFI_OPS_INLINED {
+      constexpr int kLanes = kRecurrenceLanes<E>;
+      if (n > kFew) {
+        const E* last = state;
+        for (int64_t i = 0; i < steps; ++i, last = h + (i - 1) * stride) {
+          has_one ? Step<true>(i, last) : Step<false>(i, last);
+        }
+        std::copy_n(last, n, state);
+        return;
+      }
+      const int64_t block = kRecurrencePiece / n;  // It stays in the cache.
+      for (int64_t begin = 0; begin < steps; begin += block) {
+        const int64_t end = std::min(steps, begin + block);
+        int64_t j = 0;
+        for (; j + kLanes <= n; j += kLanes) Few<kLanes>(begin, end, j, state);
+        for (; j < n; ++j) Few<1>(begin, end, j, state);
+      }
     });
-    Numbers<T>::From(state, h + call.At(i) * columns, n);
+  }
+};
+
+// Computes steps [first, call.n) of n columns from `begin` on, with numbers
+// where they are; or returns false if that cannot be.
+template <typename Call, typename E>
+bool RunColumnsInPlace(const Call& call, int64_t row, int64_t first,
+                       int64_t begin, int64_t n, E* state) {
+  constexpr bool kAdvantages = std::is_same_v<Call, Advantages<E>>;
+  const int64_t columns = call.columns, width = call.a.width;
+  if (call.b.width != columns || (width != 1 && width != columns)) return false;
+  if (first == call.n) return true;
+  const int64_t sign = call.reverse ? -1 : 1;
+  const int64_t at = call.At(first) * columns + begin;
+  ColumnSteps<E, kAdvantages> steps{
+      call.n - first,
+      n,
+      call.a.Row(row) + call.At(0) * width + (width == 1 ? 0 : begin),
+      sign * width,
+      width == 1,
+      call.b.Row(row) + at,
+      call.Row(row) + at,
+      sign * columns};
+  if constexpr (kAdvantages) {
+    if (call.values.width != columns || call.lambda.width != 1) return false;
+    steps.v = call.values.Row(row) + at;
+    steps.next = columns;
+    steps.lambda = *call.lambda.Row(row);
+  }
+  steps.Run(state);
+  return true;
+}
+
+// Computes steps [first, call.n) of n columns from `begin` on in pieces.
+template <typename Call, typename E>
+void RunColumnPieces(const Call& call, int64_t row, int64_t first,
+                     int64_t begin, int64_t n, E* state) {
+  using T = typename Call::Type;
+  const int64_t columns = call.columns;
+  const int64_t most = n == columns ? kRecurrencePiece / n : 1;
+  const int64_t shift = call.At(0) - call.At(call.shifted);
+  RecurrenceNumbers<E> numbers;
+  for (int64_t i = first, next; i < call.n; i = next) {
+    next = std::min(call.n, i + most);
+    const int64_t at = std::min(call.At(i), call.At(next - 1));
+    const RecurrencePiece piece{row, at, next - i, begin, n};
+    numbers.Load(call, piece, shift);
+    // Where the first step is in the piece, and how far the next one.
+    const int64_t start = (call.At(i) - at) * n;
+    const int64_t stride = call.reverse ? -n : n;
+    E* const h = numbers.terms;
+    ColumnSteps<E, false>{piece.steps, n,     numbers.factors + start,
+                          stride,      false, numbers.terms + start,
+                          h + start,   stride}
+        .Run(state);
+    Numbers<T>::From(h, call.Row(row) + at * columns + begin, piece.size());
   }
 }
 
 }  // namespace internal
 
-template <typename T>
-void RunRecurrenceColumns(const Recurrence<T>& call, int64_t row, int64_t begin,
+template <typename Call>
+void RunRecurrenceColumns(const Call& call, int64_t row, int64_t begin,
                           int64_t end) {
+  using T = typename Call::Type;
   using E = typename internal::Numbers<T>::Element;
-  constexpr int64_t kMost = internal::kRecurrenceColumns;
-  const int64_t columns = call.columns, width = call.a.width;
+  constexpr int64_t kMost = internal::kRecurrencePiece;
   for (; begin < end; begin += kMost) {
     const int64_t n = std::min(end - begin, kMost);
-    E state[kMost];
+    E state[kMost], space[kMost];
     if (call.h0.data == nullptr) {
       std::fill_n(state, n, E(0));
     } else {
-      internal::LoadColumns(call.h0, call.h0.Row(row), begin, n, columns,
-                            state);
+      std::copy_n(internal::Elements(call.h0, call.columns,
+                                     {row, 0, 1, begin, n}, space),
+                  n, state);
     }
+    if (call.shifted) {
+      const E one = 1;
+      const int64_t at = call.At(0);
+      const E* const terms = internal::Elements(call.b, call.columns,
+                                                {row, at, 1, begin, n}, space);
+      internal::ColumnSteps<E, false>{1, n, &one, 0, true, terms, space, 0}.Run(
+          state);
+      internal::Numbers<T>::From(state,
+                                 call.Row(row) + at * call.columns + begin, n);
+    }
+    const int64_t first = call.shifted;
     if constexpr (std::is_same_v<T, E>) {
-      if ((width == 1 || width == columns) && call.b.width == columns) {
-        internal::RecurrenceInPlace(call, row, begin, n, state);
+      if (internal::RunColumnsInPlace(call, row, first, begin, n, state)) {
         continue;
       }
     }
-    internal::RecurrenceInCopies(call, row, begin, n, state);
+    internal::RunColumnPieces(call, row, first, begin, n, state);
   }
 }
 

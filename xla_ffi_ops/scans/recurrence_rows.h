@@ -11,15 +11,11 @@
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/scans/elements.h"
 #include "xla_ffi_ops/scans/recurrence.h"
+#include "xla_ffi_ops/scans/recurrence_steps.h"
 #include "xla_ffi_ops/scans/transpose_lanes.h"
 
 namespace xla_ffi_ops {
 namespace internal {
-
-// Vectors of 32 bytes suffice: memory is slower. Complex rows go one by one.
-template <typename E>
-inline constexpr int kRecurrenceLanes =
-    std::is_floating_point_v<E> ? 32 / sizeof(E) : 1;
 
 // Steps of some rows. `a` and `b` point to the factors and terms of each row,
 // and `h` to its results.
@@ -86,21 +82,18 @@ struct RowSteps {
 
 // The rows of a call that are computed at once: those from `begin` on, and then
 // copies of the first one.
-template <typename T>
+template <typename Call>
 class RowGroup {
+  using T = typename Call::Type;
   using E = typename Numbers<T>::Element;
   static constexpr int kLanes = RowSteps<E>::kLanes;
 
  public:
-  RowGroup(const Recurrence<T>& call, int64_t begin, int rows)
-      : call_(call), rows_(rows) {
+  RowGroup(const Call& call, int64_t begin, int rows)
+      : call_(call), begin_(begin), rows_(rows) {
     steps_.reverse = call.reverse;
     for (int r = 0; r < kLanes; ++r) {
-      const int64_t row = begin + (r < rows ? r : 0);
-      a_[r] = call.a.Row(row);
-      b_[r] = call.b.Row(row);
-      h_[r] = call.Row(row);
-      if (call.h0.data) steps_.state[r] = static_cast<E>(*call.h0.Row(row));
+      if (call.h0.data) steps_.state[r] = static_cast<E>(*call.h0.Row(Row(r)));
     }
   }
 
@@ -110,77 +103,77 @@ class RowGroup {
     const int64_t n = call_.n - call_.shifted;
     const int64_t begin = call_.reverse ? 0 : call_.shifted;
     const int64_t shift = call_.At(0) - call_.At(call_.shifted);
-    if constexpr (std::is_same_v<T, E>) {
-      for (int r = 0; r < kLanes; ++r) {
-        steps_.a[r] = a_[r] + begin + shift;
-        steps_.b[r] = b_[r] + begin;
-        steps_.h[r] = h_[r] + begin;
+    if constexpr (std::is_same_v<Call, Recurrence<E>>) {
+      // In place, unless rows share places in the fastest cache.
+      if (call_.n * sizeof(T) % 2048 != 0) {
+        for (int r = 0; r < kLanes; ++r) {
+          steps_.a[r] = call_.a.Row(Row(r)) + begin + shift;
+          steps_.b[r] = call_.b.Row(Row(r)) + begin;
+          steps_.h[r] = call_.Row(Row(r)) + begin;
+        }
+        return steps_.Run(n, rows_);
       }
-      steps_.Run(n, rows_);
-    } else {
-      for (int64_t done = 0; done < n; done += kPiece) {
-        const int64_t count = std::min(kPiece, n - done);
-        Convert(begin + (call_.reverse ? n - done - count : done), shift,
-                count);
-      }
+    }
+    for (int64_t done = 0; done < n; done += kPiece) {
+      const int64_t count = std::min(kPiece, n - done);
+      InCopies(begin + (call_.reverse ? n - done - count : done), shift, count);
     }
   }
 
  private:
   static constexpr int64_t kPiece = 256;  // of all rows fit the fastest cache
 
+  int64_t Row(int r) const { return begin_ + (r < rows_ ? r : 0); }
+
   // The first step, with the factor 1.
   void First() {
     const int64_t at = call_.At(0);
     for (int r = 0; r < kLanes; ++r) {
-      steps_.state[r] += static_cast<E>(b_[r][at]);
-      h_[r][at] = static_cast<T>(steps_.state[r]);
+      steps_.state[r] += static_cast<E>(call_.b.Row(Row(r))[at]);
+      call_.Row(Row(r))[at] = static_cast<T>(steps_.state[r]);
     }
   }
 
-  // Computes `count` steps from `at` on in copies, which it converts.
-  void Convert(int64_t at, int64_t shift, int64_t count) {
-    E a[kLanes][kPiece], b[kLanes][kPiece];
+  // Computes `count` steps from `at` on, of numbers that are loaded.
+  void InCopies(int64_t at, int64_t shift, int64_t count) {
+    RecurrenceNumbers<E, kPiece> numbers[kLanes];
     for (int r = 0; r < kLanes; ++r) {
       const int copied = r < rows_ ? r : 0;
-      steps_.a[r] = a[copied];
-      steps_.b[r] = steps_.h[r] = b[copied];
-    }
-    for (int r = 0; r < rows_; ++r) {
-      Numbers<T>::To(a_[r] + at + shift, a[r], count);
-      Numbers<T>::To(b_[r] + at, b[r], count);
+      if (r < rows_) numbers[r].Load(call_, {Row(r), at, count, 0, 1}, shift);
+      steps_.a[r] = numbers[copied].factors;
+      steps_.b[r] = numbers[copied].terms;
+      steps_.h[r] = numbers[copied].terms;
     }
     steps_.Run(count, rows_);
     for (int r = 0; r < rows_; ++r) {
-      Numbers<T>::From(b[r], h_[r] + at, count);
+      Numbers<T>::From(steps_.h[r], call_.Row(Row(r)) + at, count);
     }
   }
 
-  const Recurrence<T>& call_;
+  const Call& call_;
+  const int64_t begin_;
   const int rows_;
-  const T* a_[kLanes];
-  const T* b_[kLanes];
-  T* h_[kLanes];
   RowSteps<E> steps_;
 };
 
 // Rows of few steps, one by one.
-template <typename T>
-void ShortRows(const Recurrence<T>& call, int64_t begin, int64_t end) {
+template <typename Call>
+void ShortRows(const Call& call, int64_t begin, int64_t end) {
+  using T = typename Call::Type;
   using E = typename Numbers<T>::Element;
   AtCpuLevel([&call, begin, end]() XLA_FFI_OPS_INLINED {
     for (int64_t row = begin; row < end; ++row) {
-      const T* const a = call.a.Row(row);
-      const T* const b = call.b.Row(row);
       T* const h = call.Row(row);
       E state = 0, factor = 1;
       if (call.h0.data != nullptr) state = static_cast<E>(*call.h0.Row(row));
       for (int64_t i = 0; i < call.n; ++i) {
         const int64_t at = call.At(i);
-        if (!call.shifted) factor = static_cast<E>(a[at]);
-        state = MultiplyAdd(factor, state, static_cast<E>(b[at]));
+        E own, term;
+        LoadOne(call, row, at, &own, &term);
+        if (!call.shifted) factor = own;
+        state = MultiplyAdd(factor, state, term);
         h[at] = static_cast<T>(state);
-        factor = static_cast<E>(a[at]);
+        factor = own;
       }
     }
   });
@@ -193,14 +186,13 @@ int64_t RecurrenceRowsAtOnce() {
   return internal::RowSteps<typename internal::Numbers<T>::Element>::kLanes;
 }
 
-template <typename T>
-void RunRecurrenceRows(const Recurrence<T>& call, int64_t begin, int64_t end) {
-  if (call.n < 2 * RecurrenceRowsAtOnce<T>()) {
-    return internal::ShortRows(call, begin, end);
-  }
+template <typename Call>
+void RunRecurrenceRows(const Call& call, int64_t begin, int64_t end) {
+  const int64_t at_once = RecurrenceRowsAtOnce<typename Call::Type>();
+  if (call.n < 2 * at_once) return internal::ShortRows(call, begin, end);
   for (int64_t next; begin < end; begin = next) {
-    next = std::min(end, begin + RecurrenceRowsAtOnce<T>());
-    internal::RowGroup<T>(call, begin, static_cast<int>(next - begin)).Run();
+    next = std::min(end, begin + at_once);
+    internal::RowGroup<Call>(call, begin, static_cast<int>(next - begin)).Run();
   }
 }
 

@@ -72,7 +72,7 @@ def op(
       "?": calls may leave the operand out, or pass None. "(n,*)": loop
       dimensions may also trail; calls take an `axis`, that of the last core
       dimension. A number is a dimension of that size, "(2h)" one of twice the
-      size of h. A result dimension that no operand has is the attribute of that
+      size of h, "(h+1)" one longer by 1. A result dimension that no operand has is the attribute of that
       name, of type np.int64, which is then at least 0, or is in `sizes`.
     results: function of the operands (objects with shape and dtype, without
       loop dimensions) that returns the dtypes of all results. By default, they

@@ -76,26 +76,41 @@ def _then(first, second, reverse):
   return m, e + first[1] + second[1], _after(second, first[2])
 
 
+def ends(
+    recurrence: Callable[..., Any], passed_on: Callable[..., Any]
+) -> Callable[..., Any]:
+  """Returns the function of a, b, reverse and shifted that returns m, e and B.
+
+  Args:
+    recurrence: the op.
+    passed_on: of a, h, reverse and shifted, what the last step gives to one
+      behind it.
+  """
+
+  def end(a, b, *, reverse, shifted):
+    a, b = _wide(a), _wide(b)
+    h = recurrence(a, b, reverse=reverse, shifted=shifted)
+    widest = jnp.promote_types(h.dtype, np.float64)
+    if not len(h):
+      return jnp.ones((), widest), np.int64(0), jnp.zeros((), widest)
+    last = passed_on(a, h, reverse, shifted).astype(widest)
+    return *_product(a, widest), last
+
+  return end
+
+
 def split(
     recurrence: Callable[..., Any],
-    passed_on: Callable[..., Any],
+    end: Callable[..., Any],
     gradients: Callable[..., Any],
 ) -> Split:
   """Returns the rule.
 
   Args:
     recurrence: the op.
-    passed_on: of a, h, reverse and shifted, what the last step gives to one
-      behind it.
+    end: what a piece makes of h before it.
     gradients: the cotangents of a and b; see linear_recurrence.py.
   """
-
-  def state(a, b, reverse, shifted):
-    a, b = _wide(a), _wide(b)
-    h = recurrence(a, b, reverse=reverse, shifted=shifted)
-    widest = jnp.promote_types(h.dtype, np.float64)
-    last = passed_on(a, h, reverse, shifted).astype(widest)
-    return *_product(a, widest), last
 
   def apply(a, b, h0, before, after, *, reverse, shifted):
     carry = after if reverse else before
@@ -108,7 +123,8 @@ def split(
   # Backward, a state has two numbers more: h at its end, and a count of pieces.
   def state_backward(a, h, dh, *, reverse, shifted):
     last = h[0 if reverse else -1]
-    return *state(a, dh, not reverse, not shifted), last, np.int32(1)
+    own = end(a, dh, reverse=not reverse, shifted=not shifted)
+    return *own, last, np.int32(1)
 
   def combine_backward(x, y, *, reverse, shifted):
     del shifted
@@ -126,7 +142,7 @@ def split(
     return da, db, None if h0 is None else whole[2].astype(dh.dtype)
 
   return Split(
-      local=lambda a, b, *, reverse, shifted: state(a, b, reverse, shifted),
+      local=lambda a, b, **attributes: end(a, b, **attributes),
       identity=lambda *, reverse, shifted: (1, 0, 0),
       combine=lambda x, y, *, reverse, shifted: _then(x, y, reverse),
       apply=apply,

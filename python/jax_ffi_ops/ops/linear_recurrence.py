@@ -81,19 +81,29 @@ def _backward(a, h0, h, dh, *, reverse, shifted):
   return da, db, _passed_on(a, db, not reverse, not shifted)
 
 
+_LIBRARY = kit.Library(
+    pathlib.Path(__file__).with_name("liblinear_recurrence_ext.so"),
+    prefix="xla_ffi_ops_",
+)
+_ATTRIBUTES = {"reverse": np.bool_, "shifted": np.bool_}
+
+
+def _end(a, b, *, reverse, shifted):
+  is_real = jnp.issubdtype(b.dtype, jnp.floating)
+  end = end_of_real if is_real else _end_by_recurrence
+  return end(a, b, reverse=reverse, shifted=shifted)
+
+
 _split = recurrences.split(
-    lambda *x, **y: _recurrence(*x, **y), _passed_on, _gradients
+    lambda *x, **y: _recurrence(*x, **y), _end, _gradients
 )
 
 _recurrence = kit.op(
     "linear_recurrence",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("liblinear_recurrence_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=_LIBRARY,
     signature="(n,*),(n,*),(*)?->(n,*)",
     # With `shifted`, a[t-1] takes the place of a[t], and 1 that of a[0].
-    attributes={"reverse": np.bool_, "shifted": np.bool_},
+    attributes=_ATTRIBUTES,
     reference=_reference,
     dtypes=(*kit.FLOATING, np.complex64, np.complex128),
     stretched=("a",),
@@ -105,20 +115,45 @@ _recurrence = kit.op(
     # To see it: //benchmarks:benchmark --at-any-speed
     #   --lines=linear_recurrence/2x32x8/*/*/program
     # For a few steps, jax's CPU time over the handler's: rows of 2, 4, 8 and 12
-    # steps 0.48, 0.69, 0.5 to 1.0, 1.06 to 3.4 (float32, Zen 3, 2026-11-24).
-    is_faster=lambda a, b, h0, *, n, **_: n > _FEW and b.size >= 1024,
+    # steps 0.48, 0.69, 0.5 to 1.0, 1.06 to 3.4; in a program, 128 steps of 8
+    # columns 0.82, 256 of 8 1.4 (float32, Zen 3, 2026-11-24).
+    is_faster=lambda a, b, h0, *, n, **_: n > _FEW and b.size >= 2048,
 )
 
+# What devices exchange that each have a piece of the steps.
+_end_by_recurrence = recurrences.ends(
+    lambda *x, **y: _recurrence(*x, **y), _passed_on
+)
+with jax.enable_x64(True):  # Split cores are computed with 64-bit types, too.
+  end_of_real = kit.op(
+      "linear_recurrence_end",
+      library=_LIBRARY,
+      signature="(n,*),(n,*)->(*),(*),(*)",
+      attributes=_ATTRIBUTES,
+      reference=_end_by_recurrence,
+      results=lambda a, b, **_: (np.float64, np.int64, np.float64),
+      dtypes=kit.FLOATING,
+      operands=("a", "b"),
+      stretched=("a",),
+      outputs=("factor", "exponent", "term"),
+  )
 
-def _stretched(a, shape, axis):
-  """Returns a with all of the axes of b, of which those it lacked are 1."""
+
+def stretched(a, shape, axis, message):
+  """Returns a with all of the axes of b, of which those it lacked are 1.
+
+  Args:
+    a: the factors.
+    shape: of b.
+    axis: of the steps.
+    message: begins the one of an error: function and operand.
+  """
   own = (1,) * (len(shape) - np.ndim(a)) + np.shape(a)
   if len(own) != len(shape) or any(
       size not in (1, full) for size, full in zip(own, shape)
   ):
     raise ValueError(
-        f"linear_recurrence: a must broadcast to the shape {shape} of b, got"
-        f" {np.shape(a)}."
+        f"{message} must broadcast to the shape {shape}, got {np.shape(a)}."
     )
   if not isinstance(axis, int) or not -len(shape) <= axis < len(shape):
     return a  # The op says what is wrong with it.
@@ -130,7 +165,7 @@ def _stretched(a, shape, axis):
   return jnp.broadcast_to(jnp.reshape(a, own), along)
 
 
-@kit.public(_recurrence)
+@kit.public(_recurrence, end_of_real)
 def linear_recurrence(
     a: jax.Array,
     b: jax.Array,
@@ -169,6 +204,6 @@ def linear_recurrence(
   if isinstance(a, numbers.Number):
     a = jnp.asarray(a, getattr(b, "dtype", None))
   return _recurrence(
-      _stretched(a, np.shape(b), axis),
+      stretched(a, np.shape(b), axis, "linear_recurrence: a"),
       b, h0, axis=axis, reverse=reverse, shifted=False,
   )  # fmt: skip

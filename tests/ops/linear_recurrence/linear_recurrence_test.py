@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """linear_recurrence: its definition."""
 
+import itertools
+
 from absl.testing import absltest
 import jax
 import jax.numpy as jnp
@@ -15,6 +17,7 @@ from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.kit.testing.base import THOROUGH
 from jax_ffi_ops.kit.testing.rounding import gamma
 from jax_ffi_ops.kit.testing.rounding import in_range
+from jax_ffi_ops.ops.linear_recurrence import end_of_real
 
 _DTYPES = (*kit.FLOATING, np.complex64, np.complex128)
 
@@ -238,6 +241,27 @@ class RecurrenceTest(absltest.TestCase):
       # Sums of as many terms, whose factors are below 1.
       allowed = 64 * np.finfo(np.float32).eps * np.max(np.abs(want))
       np.testing.assert_allclose(got, want, rtol=0, atol=allowed)
+
+  def test_ends_of_pieces(self):
+    """What devices exchange: h behind a piece is m 2^e h0 + term."""
+    shapes = ((1003,), 0), ((19, 40), 1), ((40, 5), 0), ((2, 30, 1100), 1)
+    for (shape, axis), reverse in itertools.product(shapes, (False, True)):
+      for dtype in (np.float32, jnp.bfloat16):
+        a, b = (self._array(dtype, shape, seed) for seed in (1, 2))
+        m, e, term = map(
+            np.asarray,
+            end_of_real(a, b, axis=axis, reverse=reverse, shifted=False),
+        )
+        a, b = (np.moveaxis(x.astype(np.longdouble), axis, -1) for x in (a, b))
+        want, sizes = _sequential(a, b, None, reverse)
+        last = 0 if reverse else -1
+        allowed = sizes[..., last] * gamma(4, np.float32) + 1e-37
+        self.assertLess(np.max(abs(term - want[..., last]) - allowed), 0)
+        product = np.prod(a, -1)
+        got = np.ldexp(m.astype(np.longdouble), e.astype(int))
+        # A rounding of a factor, and of a part.
+        allowed = gamma(2 * a.shape[-1], np.float64) * abs(product)
+        self.assertLessEqual(np.max(abs(got - product) - allowed), 0)
 
   def test_refuses_other_shapes(self):
     ones = jnp.ones

@@ -3,6 +3,7 @@
 
 #include "xla_ffi_ops/kit/float16.h"
 #include "xla_ffi_ops/scans/recurrence_columns.h"
+#include "xla_ffi_ops/scans/recurrence_ends.h"
 #include "xla_ffi_ops/scans/recurrence_rows.h"
 
 namespace xla_ffi_ops {
@@ -12,12 +13,20 @@ namespace xla_ffi_ops {
   template void RunRecurrenceRows(const Recurrence<T>&, int64_t, int64_t);   \
   template void RunRecurrenceColumns(const Recurrence<T>&, int64_t, int64_t, \
                                      int64_t);
-XLA_FFI_OPS_INSTANTIATE(Float16)
-XLA_FFI_OPS_INSTANTIATE(BFloat16)
-XLA_FFI_OPS_INSTANTIATE(float)
-XLA_FFI_OPS_INSTANTIATE(double)
+
+#define XLA_FFI_OPS_INSTANTIATE_REAL(T)                                   \
+  XLA_FFI_OPS_INSTANTIATE(T)                                              \
+  template void RunRowEnds(const RecurrenceEnds<T>&, int64_t, int64_t);   \
+  template void RunColumnEnds(const RecurrenceEnds<T>&, int64_t, int64_t, \
+                              int64_t);
+
+XLA_FFI_OPS_INSTANTIATE_REAL(Float16)
+XLA_FFI_OPS_INSTANTIATE_REAL(BFloat16)
+XLA_FFI_OPS_INSTANTIATE_REAL(float)
+XLA_FFI_OPS_INSTANTIATE_REAL(double)
 XLA_FFI_OPS_INSTANTIATE(std::complex<float>)
 XLA_FFI_OPS_INSTANTIATE(std::complex<double>)
+#undef XLA_FFI_OPS_INSTANTIATE_REAL
 #undef XLA_FFI_OPS_INSTANTIATE
 
 }  // namespace xla_ffi_ops

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handler of linear_recurrence, (n,*),(n,*),(*)?->(n,*).
-#include <algorithm>
+// The handlers of linear_recurrence, (n,*),(n,*),(*)?->(n,*), and of its ends,
+// (n,*),(n,*)->(*),(*),(*).
 #include <cstdint>
 
 #include "xla_ffi_ops/ffi.h"
-#include "xla_ffi_ops/scans/recurrence.h"
+#include "xla_ffi_ops/scans/recurrence_threads.h"
 
 namespace xla_ffi_ops {
 namespace {
@@ -14,37 +14,6 @@ using RecurrenceDTypes =
     DTypes<ffi::F16, ffi::BF16, ffi::F32, ffi::F64, ffi::C64, ffi::C128>;
 
 enum Bits : int64_t { kA = 1, kB = 2, kH0 = 4 };  // of `present`
-
-// Threads share the rows of one column.
-template <typename T>
-HandlerResult RunRows(const CpuContext& device, const Recurrence<T>& call,
-                      int64_t rows) {
-  return ParallelGroups(
-      device.pool, rows, RecurrenceRowsAtOnce<T>(), 3 * call.n * sizeof(T),
-      [=](int64_t begin, int64_t end) { RunRecurrenceRows(call, begin, end); });
-}
-
-// Threads share the columns, in strips that are whole cache lines wide, and
-// narrow enough for all threads to have some.
-template <typename T>
-HandlerResult RunColumns(const CpuContext& device, const Recurrence<T>& call,
-                         int64_t rows) {
-  constexpr int64_t kLine = std::max<int64_t>(1, 64 / sizeof(T));
-  const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
-  const int64_t share = (rows * call.columns + threads - 1) / threads;
-  const int64_t width =
-      std::min(call.columns, std::clamp<int64_t>(share / kLine, 1, 64) * kLine);
-  const int64_t strips = (call.columns + width - 1) / width;
-  return ParallelFor(
-      device.pool, rows * strips, Grain(3 * width * call.n * sizeof(T)),
-      [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t column = i % strips * width;
-          RunRecurrenceColumns(call, i / strips, column,
-                               std::min(call.columns, column + width));
-        }
-      });
-}
 
 HandlerResult RecurrenceHandler(CpuContext device, bool reverse, bool shifted,
                                 int64_t present, int64_t trailing_rank,
@@ -74,13 +43,43 @@ HandlerResult RecurrenceHandler(CpuContext device, bool reverse, bool shifted,
                                    reverse,     shifted,
                                    operand(a),  operand(b),
                                    operand(h0), Data<T>(*h)};
-    const int64_t rows = Product(call.loops());
     if (!call.ok()) return HandlerResult(call.error());
-    if (n == 0 || rows == 0 || recurrence.columns == 0) {
-      return HandlerResult(ffi::Error::Success());
-    }
-    return recurrence.columns == 1 ? RunRows(device, recurrence, rows)
-                                   : RunColumns(device, recurrence, rows);
+    return RunRecurrence(device, recurrence, Product(call.loops()));
+  });
+}
+
+HandlerResult EndHandler(CpuContext device, bool reverse, bool shifted,
+                         int64_t trailing_rank, Buffer a, Buffer b,
+                         ffi::Result<Buffer> factor,
+                         ffi::Result<Buffer> exponent,
+                         ffi::Result<Buffer> term) {
+  using EndDTypes = DTypes<ffi::F16, ffi::BF16, ffi::F32, ffi::F64>;
+  Dim n = kUnknownDim;
+  Checks checks;
+  checks.TrailingRank(trailing_rank);
+  checks.Operand("a", a, EndDTypes(), {&n});
+  checks.Operand("b", b, a.element_type(), {&n});
+  checks.Result("factor", *factor, ffi::F64, {});
+  checks.Result("exponent", *exponent, ffi::S64, {});
+  checks.Result("term", *term, ffi::F64, {});
+  if (!checks.ok()) return checks.error();
+
+  return Dispatch(EndDTypes(), a.element_type(), [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    const auto operand = [&](const char* name,
+                             const Buffer& x) -> RecurrenceOperand<T> {
+      return {Data<const T>(x), n, checks.TrailingSize(x, 1),
+              checks.Map(name, x, 1), checks.TrailingMap(name, x, 1)};
+    };
+    const RecurrenceEnds<T> ends{
+        {n, Product(checks.trailing()), reverse, shifted, operand("a", a),
+         operand("b", b), /*h0=*/{}, /*h=*/nullptr},
+        /*in_parts=*/false,
+        Data<double>(*factor),
+        Data<int64_t>(*exponent),
+        Data<double>(*term)};
+    if (!checks.ok()) return HandlerResult(checks.error());
+    return RunEnds(device, ends, Product(checks.loops()));
   });
 }
 
@@ -93,5 +92,15 @@ XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_linear_recurrence_fwd, RecurrenceHandler,
                                .Attr<int64_t>("trailing_rank")
                                .RemainingArgs()
                                .Ret<Buffer>());  // h
+
+XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_linear_recurrence_end_fwd, EndHandler,
+                           .Attr<bool>("reverse")
+                               .Attr<bool>("shifted")
+                               .Attr<int64_t>("trailing_rank")
+                               .Arg<Buffer>()    // a
+                               .Arg<Buffer>()    // b
+                               .Ret<Buffer>()    // factor
+                               .Ret<Buffer>()    // exponent
+                               .Ret<Buffer>());  // term
 
 }  // namespace xla_ffi_ops

@@ -171,21 +171,23 @@ def check(
     )
     start = len(shape) - behind - len(dims)
     for dim, size in zip(dims, shape[start:]):
-      factor, base = core_sizes.split(dim)
-      if not base:
-        require(size == factor, f"have size {factor} along a core axis")
+      parts = core_sizes.split(dim)
+      if not parts.name:
+        require(parts.has(size), f"have size {dim} along a core axis")
         continue
-      require(
-          factor == 1 or size % factor == 0,
-          f"have a multiple of {factor} as size along {dim!r}",
+      kind = (
+          f"at least {parts.more}"
+          if parts.factor == 1
+          else f"a multiple of {parts.factor}"
       )
-      first, own = sizes.setdefault(base, (name, size // factor))
+      require(parts.has(size), f"have {kind} as size along {dim!r}")
+      base = parts.name
+      first, own = sizes.setdefault(base, (name, parts.value(size)))
+      expected = core_sizes.size(dim, {base: own})
       like = (
-          f"as {first}" if factor == 1 else f"since {base} is {own} in {first}"
+          f"as {first}" if dim == base else f"since {base} is {own} in {first}"
       )
-      require(
-          size == factor * own, f"have size {factor * own} along {dim!r} {like}"
-      )
+      require(size == expected, f"have size {expected} along {dim!r} {like}")
     if has_loops:
       loops[name] = {"leading": shape[:start]}
       if index in signature.starred:

@@ -4,7 +4,7 @@
 The names are core dimensions, the last ones of an operand. Whatever leads is a
 loop dimension: the op is computed for each of its indices. As in NumPy, a number
 is a dimension of that size: "(3),(3)->(3)". Here "2h" is one of twice the size of
-h, "?" marks an operand that may be left out, and "*" says that loop dimensions
+h, "h+1" one that is longer by 1, "?" marks an operand that may be left out, and "*" says that loop dimensions
 may also trail: with "(n,*)->(n,*)" the core dimension may be any axis.
 """
 
@@ -112,8 +112,8 @@ def _parse_side(text):
     for dim in core:
       if not sizes.is_dimension(dim):
         raise ValueError(
-            f"The dimension {dim!r} in {text!r} is no name such as n, no"
-            " multiple of one such as 2n, and no number."
+            f"The dimension {dim!r} in {text!r} is no name such as n, nothing"
+            " in terms of one such as 2n or n+1, and no number."
         )
     side.append((core, starred, bool(optional)))
   return side

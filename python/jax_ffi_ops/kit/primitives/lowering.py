@@ -106,7 +106,7 @@ def register(
 
 def _in_given_dtypes(lower):
   def rule(ctx, *operands, call):
-    with keeping_64_bits(ctx.avals_in):
+    with keeping_64_bits([*ctx.avals_in, *ctx.avals_out]):
       return lower(ctx, *operands, call=call)
 
   return rule

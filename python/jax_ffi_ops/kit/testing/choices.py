@@ -236,8 +236,8 @@ def resized(case: Case, changed: Collection[str], size: int) -> Case:
 
 
 def _resized(dim, own, changed, size):
-  factor, name = core_sizes.split(dim)
-  return factor * size if name in changed else own
+  name = core_sizes.split(dim).name
+  return core_sizes.size(dim, {name: size}) if name in changed else own
 
 
 def label(case: Case) -> str:

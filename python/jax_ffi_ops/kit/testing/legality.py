@@ -70,9 +70,9 @@ def _loops(call, operands, shared):
     if starred and (has_loops or in_full):
       loops["trailing"].append(b.shape[len(b.shape) - trailing :])
     for d, size in zip(core, b.shape[leading:]):
-      factor, base = core_sizes.split(d)
-      unit = sizes.setdefault(base, size // factor) if base else 1
-      if size != factor * unit:
+      dim = core_sizes.split(d)
+      sizes.setdefault(dim.name, dim.value(size))
+      if not dim.has(size) or size != core_sizes.size(d, sizes):
         raise WrongOperandsError("core")
   for kind, shapes in loops.items():
     try:

@@ -84,8 +84,7 @@ def _wrong_dimensions(target, frame):
     if known in axes:
       cores[name] = axes[known]
   for dim in dict.fromkeys(d for core, _ in cores.values() for d in core):
-    factor, base = core_sizes.split(dim)
-    if base and factor == 1:
+    if dim.isidentifier():
       continue
     changed = {}
     for name, (core, starred) in cores.items():

@@ -1,15 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generalized advantage estimation."""
 
+import pathlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
+from jax_ffi_ops.ops.linear_recurrence import step_before
+from jax_ffi_ops.ops.linear_recurrence import stretched
 
 
-@kit.public(*kit.ops_of(linear_recurrence))
+def _reference(rewards, discounts, values, lambda_):
+  def step(last, x):
+    (advantage, value), (r, d, v) = last, x
+    advantage = r + d * value - v + d * lambda_ * advantage
+    return (advantage, v), advantage
+
+  start = jnp.zeros_like(lambda_), values[-1]
+  numbers = rewards, discounts, values[:-1]
+  few = len(rewards) <= 8  # XLA compiles so many steps without a loop.
+  return jax.lax.scan(step, start, numbers, reverse=True, unroll=few)[1]
+
+
+def _backward(discounts, values, lambda_, advantages, dadvantages):
+  later = step_before(advantages, 0, reverse=True)
+  after, shifted = values[1:], step_before(discounts * lambda_, 0, False)
+  # What a step's error is worth in all advantages, and its value.
+  error = linear_recurrence(shifted, dadvantages)
+  value = error * discounts
+  return (
+      error,
+      error * (after + lambda_ * later),
+      jax.lax.pad(value, jnp.zeros((), value.dtype), [(1, 0, 0)])
+      - jax.lax.pad(error, jnp.zeros((), error.dtype), [(0, 1, 0)]),
+      jnp.sum(value * later),
+  )
+
+
+_gae = kit.op(
+    "gae",
+    library=kit.Library(
+        pathlib.Path(__file__).with_name("libgae_ext.so"),
+        prefix="xla_ffi_ops_",
+    ),
+    signature="(n,*),(n,*),(n+1,*),(*)->(n,*)",
+    reference=_reference,
+    dtypes=(np.float32, np.float64),
+    stretched=("discounts", "lambda_"),
+    outputs=("advantages",),
+    residuals=("advantages",),
+    backward=_backward,
+    # Below, a call is most of the time, and XLA unrolls few steps. jax's time
+    # over the handler's in a program: 16 steps of 128 rows 0.5, 128 of 16 1.4;
+    # alone, 256x8 0.9 (float32, Zen 3, 2026-11-24).
+    is_faster=lambda rewards, *_, n, **__: n >= 32 and rewards.size >= 4096,
+)
+
+
+@kit.public(_gae, *kit.ops_of(linear_recurrence))
 def gae(
     rewards: jax.Array,
     discounts: jax.Array,
@@ -58,6 +109,9 @@ def gae(
         f"gae: values must have a step more than rewards along axis {axis},"
         f" got {values.shape} for {rewards.shape}."
     )
+  if not lambda_.ndim:
+    discounts = stretched(discounts, rewards.shape, axis, "gae: discounts")
+    return _gae(rewards, discounts, values, lambda_, axis=axis).astype(dtype)
   steps = shape[axis] - 1
   before = jax.lax.slice_in_dim(values, 0, steps, axis=axis)
   after = jax.lax.slice_in_dim(values, 1, None, axis=axis)
