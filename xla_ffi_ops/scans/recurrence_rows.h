@@ -104,19 +104,18 @@ class RowGroup {
     const int64_t begin = call_.reverse ? 0 : call_.shifted;
     const int64_t shift = call_.At(0) - call_.At(call_.shifted);
     if constexpr (std::is_same_v<Call, Recurrence<E>>) {
-      // In place, unless rows share places in the fastest cache.
-      if (call_.n * sizeof(T) % 2048 != 0) {
-        for (int r = 0; r < kLanes; ++r) {
-          steps_.a[r] = call_.a.Row(Row(r)) + begin + shift;
-          steps_.b[r] = call_.b.Row(Row(r)) + begin;
-          steps_.h[r] = call_.Row(Row(r)) + begin;
-        }
-        return steps_.Run(n, rows_);
+      for (int r = 0; r < kLanes; ++r) {
+        steps_.a[r] = call_.a.Row(Row(r)) + begin + shift;
+        steps_.b[r] = call_.b.Row(Row(r)) + begin;
+        steps_.h[r] = call_.Row(Row(r)) + begin;
       }
-    }
-    for (int64_t done = 0; done < n; done += kPiece) {
-      const int64_t count = std::min(kPiece, n - done);
-      InCopies(begin + (call_.reverse ? n - done - count : done), shift, count);
+      steps_.Run(n, rows_);
+    } else {
+      for (int64_t done = 0; done < n; done += kPiece) {
+        const int64_t count = std::min(kPiece, n - done);
+        InCopies(begin + (call_.reverse ? n - done - count : done), shift,
+                 count);
+      }
     }
   }
 
