@@ -39,7 +39,7 @@ class FaultyRowsTest(parameterized.TestCase):
       (
           "skips_range_start",
           "test_handler_of_many_rows",
-          r"skips_range_start_fwd with x\[16387, 4\].*: y is wrong at",
+          r"skips_range_start_fwd with x\[32771, 4\].*: y is wrong at",
       ),
       (
           "ignores_attribute",
