@@ -56,35 +56,21 @@ def _backward_of_section(b0, b, a, x, y, dy, dzf):
   The poles are filtered from the other end. v is that, and behind its end dzf:
   y[t] and z have each b[k] x[t-k] - a[k] y[t-k], whose cotangent is v[t].
   """
-  m = len(b)
+  n, m = len(x), len(b)
+  # What v[n], v[n+1] and so on add to the steps before n.
+  later = np.add.outer(np.arange(m), np.arange(m))
+  states = lambda c: jnp.sum(jnp.pad(c, (0, m))[later] * dzf, -1)
   one, zeros = jnp.ones_like(b0), jnp.zeros_like(b)
-  v = _section(one, zeros, a, dy, _state(-a, dzf), reverse=True)[0]
-  # The same filter with its zeros. It began behind the end with these.
-  inputs, outputs = dzf + _ahead(a, dzf), b0 * dzf + _ahead(b, dzf)
-  state = _state(b, inputs) - _state(a, outputs)
-  dx = _section(b0, b, a, dy, state, reverse=True)[0]
+  v = _section(one, zeros, a, dy, -states(a), reverse=True)[0]
+  dx = _section(b0, b, zeros, v, states(b), reverse=True)[0]
+  v = _padded(v, 0, m) + _padded(dzf, n, 0)
   return (
       dx,
-      _sum_of_products(x, v),
-      _correlation(x, v, dzf),
-      -_correlation(y, v, dzf),
-      _padded(v, 0, m)[:m] + _padded(dzf, len(x), 0)[:m],
+      _sum_of_products(x, v[:n]),
+      _correlation(x, v, m),
+      -_correlation(y, v, m),
+      v[:m],
   )
-
-
-def _state(c, v):
-  """What v[0], v[1] and so on add to the steps before them, the last first."""
-  m = len(c)
-  return jnp.sum(
-      _padded(c, 0, m)[np.add.outer(np.arange(m), np.arange(m))] * v, -1
-  )
-
-
-def _ahead(c, v):
-  """Returns the sums of c[k] v[j+1+k], for each j."""
-  m = len(c)
-  after = np.subtract.outer(np.arange(m), np.arange(m)).T + m - 1
-  return jnp.sum(_padded(c, m, 0)[after] * v, -1)
 
 
 def _padded(x, low, high):
@@ -92,18 +78,12 @@ def _padded(x, low, high):
   return jax.lax.pad(x, jnp.zeros((), x.dtype), [(low, high, 0)])
 
 
-def _correlation(x, v, end):
-  """Returns the sums of x[t] v[t+k], for k = 1 to m. Behind v is `end`, [m]."""
-  n, m = len(x), len(end)
+def _correlation(x, v, m):
+  """Returns the sums of x[t] v[t+k], for k = 1 to m."""
+  at = lambda k: _sum_of_products(x, jax.lax.dynamic_slice_in_dim(v, k, len(x)))
   if m > 8:  # A loop is sooner compiled.
-    v = _padded(v, 0, m) + _padded(end, n, 0)
-    at = lambda k: _sum_of_products(x, jax.lax.dynamic_slice_in_dim(v, k, n))
     return jax.lax.map(at, jnp.arange(1, m + 1))
-  sums = [
-      _sum_of_products(x, _padded(v[k:], 0, min(k, n)))
-      + jnp.sum(x[max(0, n - k) :] * end[max(0, k - n) : k])
-      for k in range(1, m + 1)
-  ]
+  sums = [at(k) for k in range(1, m + 1)]
   return jnp.stack(sums) if sums else jnp.zeros(0, x.dtype)
 
 
