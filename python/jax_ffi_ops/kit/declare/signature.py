@@ -4,8 +4,9 @@
 The names are core dimensions, the last ones of an operand. Whatever leads is a
 loop dimension: the op is computed for each of its indices. As in NumPy, a number
 is a dimension of that size: "(3),(3)->(3)". Here "2h" is one of twice the size of
-h, "h+1" one that is longer by 1, "?" marks an operand that may be left out, and "*" says that loop dimensions
-may also trail: with "(n,*)->(n,*)" the core dimension may be any axis.
+h, "h+1" one that is longer by 1. "?" marks an operand that may be left out, and
+"*" says that loop dimensions may also trail: with "(n,*)->(n,*)" the core
+dimension may be any axis.
 """
 
 from collections.abc import Collection, Sequence

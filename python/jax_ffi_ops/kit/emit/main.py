@@ -24,8 +24,8 @@ def main(request: Mapping[str, Any]) -> None:
 
   Args:
     request: `source`, the Python file; `op`, its name with the library's
-      prefix; `cores`, a list of sizes and attributes; `least_rows`, for each of them;
-      `shared`, a list of operands; `handlers`, the FFI targets; `cc` and
+      prefix; `cores`, a list of sizes and attributes; `least_rows`, for each of
+      them; `shared`, a list of operands; `handlers`, the FFI targets; `cc` and
       `json`, the files to write.
   """
   cores = request["cores"]
