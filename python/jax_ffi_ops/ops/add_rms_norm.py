@@ -15,10 +15,8 @@ def _rstd(wide, eps):
 
 
 def _reference(x, residual, scale, *, eps):
-  accumulator = kit.accumulator(x.dtype)
-  # Rounded, as it is what callers get and what is normalized.
-  total = (x.astype(accumulator) + residual.astype(accumulator)).astype(x.dtype)
-  wide = total.astype(accumulator)
+  total = x + residual  # Rounded, since it is what callers get.
+  wide = total.astype(kit.accumulator(x.dtype))
   rstd = _rstd(wide, eps)
   y = wide * rstd
   if scale is not None:
