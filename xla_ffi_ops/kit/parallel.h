@@ -36,8 +36,9 @@ HandlerResult ParallelPhases(xla::ffi::ThreadPool pool, int64_t phases,
   if (n <= 0) return internal::FinishAll(phases, finish);
   grain = std::max<int64_t>(1, grain);
   const internal::Split split{n, grain, n / grain + (n % grain != 0), phases};
+  // The last range may be too short to wake a thread for.
   const int64_t threads =
-      split.ranges == 1 ? 1 : std::min(pool.num_threads(), split.ranges);
+      n / grain < 2 ? 1 : std::min(pool.num_threads(), split.ranges);
   if (threads <= 1) {
     Loop loop(split, std::move(body), std::move(finish));
     loop.Run();
@@ -55,8 +56,8 @@ HandlerResult ParallelPhases(xla::ffi::ThreadPool pool, int64_t phases,
 //
 // The calling thread works too and never waits: what other threads have not
 // finished when no range is left is reported through a Future. (A blocking
-// fork-join deadlocks when all threads of the pool wait: openxla/xla#46345.) A
-// single range, or a single thread, needs no memory and no Future.
+// fork-join deadlocks when all threads of the pool wait: openxla/xla#46345.)
+// Less than two whole ranges, or a single thread, need no memory and no Future.
 //
 // Both functions return void or an Error; an exception is an Internal error.
 // The call's error is that of the lowest range that fails. Ranges above it may
@@ -71,9 +72,9 @@ HandlerResult ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
   return ParallelPhases(pool, 1, n, grain, std::move(body), std::move(finish));
 }
 
-// The grain that keeps work below about 256 KiB of memory traffic on one
-// thread. To move that within the cache takes 5 to 10 us, and so does waking
-// another thread.
+// The grain that keeps work below about 512 KiB of memory traffic on one
+// thread: less than two ranges are not shared. To move a range within the cache
+// takes 5 to 10 us, and so does waking another thread.
 inline int64_t Grain(int64_t bytes_per_item) {
   constexpr int64_t kBytes = 256 * 1024;
   return std::max<int64_t>(1, kBytes / std::max<int64_t>(1, bytes_per_item));
