@@ -169,9 +169,9 @@ class TextTest(parameterized.TestCase):
 
   def test_names_are_no_keywords(self):
     text = _text(lambda o, n: o * n, {}, True, signature="(n),(n)->(n)")
-    self.assertIn("Dim n = kUnknownDim;", text)
-    self.assertIn('arrays.Operand("n", {&n});', text)
-    self.assertIn('arrays.Result("do", {&n});', text)
+    self.assertIn("Dim size_n = kUnknownDim;", text)
+    self.assertIn('arrays.Operand("n", {&size_n});', text)
+    self.assertIn('arrays.Result("do", {&size_n});', text)
 
   def test_attributes_are_numbers_of_a_core(self):
     declared = {"steps": np.int64, "weight": np.float32, "kind": str}
@@ -180,13 +180,13 @@ class TextTest(parameterized.TestCase):
     text = _text(reference, core, attributes=declared)
     self.assertIn("* 0.25f", text)
     self.assertIn("* 3.0f", text)
-    self.assertIn("steps_value == int64_t{3} && weight_value == 0.25f", text)
+    self.assertIn("value_steps == int64_t{3} && value_weight == 0.25f", text)
     self.assertIn('.Attr<std::string_view>("kind")', text)
 
   def test_open_dimensions_are_variables(self):
     text = _text(_sum_of_steps, {})
-    self.assertIn("const int64_t n = block.sizes[0];", text)
-    self.assertRegex(text, r"for \(int64_t t\d+ = 0; t\d+ < n; \+\+t\d+\)")
+    self.assertIn("const int64_t size_n = block.sizes[0];", text)
+    self.assertRegex(text, r"for \(int64_t t\d+ = 0; t\d+ < size_n; \+\+t\d+\)")
 
   def test_says_where_lines_come_from(self):
     self.assertRegex(

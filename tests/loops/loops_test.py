@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loop whose handlers the build wrote, against NumPy in float64."""
 
+import functools
 import math
 from unittest import mock
 
@@ -9,6 +10,7 @@ from absl.testing import parameterized
 import jax
 import jax.numpy as jnp
 import lorenz
+import names
 import numpy as np
 
 from jax_ffi_ops import kit
@@ -108,6 +110,62 @@ class LorenzTest(parameterized.TestCase):
     self.assertIn("backward: reference", many)
     self.assertIn("forward: handler", any_speed)
     self.assertIn("backward: handler", any_speed)
+
+
+class HandlerTest(parameterized.TestCase):
+  """Handlers check what Python checks before it calls them."""
+
+  def test_names_of_cpp(self):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(4,)), rng.normal(size=(9, 4, 3))
+    operands = np.float32(x), np.float32(y)
+    attributes = {"double": 0.1, "sizes": "a \\ b"}
+    self.assertIn(
+        "forward: handler block_fwd",
+        kit.explain(names.block, *operands, **attributes),
+    )
+    np.testing.assert_allclose(
+        names.block(*operands, **attributes), 0.1 * x @ y, rtol=0, atol=1e-6
+    )
+
+  def test_values_of_attributes(self):
+    call = jax.ffi.ffi_call("block_fwd", jax.ShapeDtypeStruct((3,), "float32"))
+    call = functools.partial(call, np.ones(2, "f"), np.ones((2, 3), "f"))
+    with self.assertRaisesRegex(
+        jax.errors.JaxRuntimeError,
+        'block_fwd: the core must be one that a kernel was compiled for, got'
+        ' int = 2, new = 3, double = 0.5, sizes = "a"',
+    ):
+      call(double=np.float32(0.5), sizes="a")
+
+  @parameterized.parameters(
+      ({0: (2, 4)}, {}, r"y must have size 3 in dimension 1, got .*2, 4"),
+      ({0: ()}, {}, r"y must have rank 1 or more, got"),
+      ({1: (3, 3)}, {}, r"parameters must .*got .*3, 3"),
+      ({3: (2, 4)}, {}, r"result must have shape .2, 3., got .2, 4"),
+      ({3: (4, 3)}, {}, r"result must have shape .2, 3., got .4, 3"),
+      ({3: (3,)}, {}, r"result must have shape .2, 3., got .3"),
+      ({}, {1: "int32"}, r"parameters must .*float32, got .*int32"),
+      ({}, {3: "int32"}, r"result must have dtype float32, got int32"),
+  )
+  def test_arrays(self, shapes, dtypes, message):
+    shapes = {0: (2, 3), 1: (2, 3), 2: (2, 5), 3: (2, 3)} | shapes
+    *operands, result = (
+        jax.ShapeDtypeStruct(shapes[i], dtypes.get(i, "float32"))
+        for i in range(4)
+    )
+    with self.assertRaisesRegex(jax.errors.JaxRuntimeError, message):
+      jax.ffi.ffi_call("loops_lorenz_fwd", result)(
+          *(np.ones(x.shape, x.dtype) for x in operands)
+      )
+
+  @parameterized.parameters(2, 4)
+  def test_number_of_operands(self, n):
+    call = jax.ffi.ffi_call(
+        "loops_lorenz_fwd", jax.ShapeDtypeStruct((3,), "float32")
+    )
+    with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "must be"):
+      call(*[np.ones(3, "f")] * n)
 
 
 if __name__ == "__main__":

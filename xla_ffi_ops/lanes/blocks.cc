@@ -6,8 +6,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
+#include <iomanip>
+#include <limits>
 #include <new>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace xla_ffi_ops::lanes {
 namespace {
@@ -30,6 +35,14 @@ struct Kept {
 thread_local Kept kept;
 
 }  // namespace
+
+std::string Text(double x) {
+  std::ostringstream text;
+  text << std::setprecision(std::numeric_limits<float>::max_digits10) << x;
+  return text.str();
+}
+
+std::string Text(std::string_view x) { return '"' + std::string(x) + '"'; }
 
 Scratch::Scratch(int64_t bytes) {
   if (bytes > kept.bytes) {
@@ -102,11 +115,10 @@ DTypeSet Arrays::Expected() const {
 
 bool Arrays::Have(int choice) const { return got_ == dtypes_[choice]; }
 
-ffi::Error Arrays::NoKernel(std::initializer_list<Size> core) {
+ffi::Error Arrays::NoKernel(const std::vector<Got>& core) {
   std::string got;
-  for (const Size& size : core) {
-    got += (got.empty() ? "" : ", ") + std::string(size.name) + " = " +
-           std::to_string(size.size);
+  for (const auto& [name, value] : core) {
+    got += (got.empty() ? "" : ", ") + std::string(name) + " = " + value;
   }
   Fail("the core", "be one that a kernel was compiled for", got);
   return error();

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <initializer_list>
 #include <new>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -181,10 +183,18 @@ class Scratch {
 // operands, and then those of all results.
 using Choices = std::vector<std::vector<ffi::DataType>>;
 
-struct Size {
+// A size or an attribute of a call, for its error.
+struct Got {
   const char* name;
-  int64_t size;
+  std::string value;
 };
+
+std::string Text(double x);
+std::string Text(std::string_view x);
+template <typename T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
+std::string Text(T x) {
+  return std::to_string(x);
+}
 
 // The arrays of a call. A handler checks them one after the other:
 //
@@ -193,7 +203,7 @@ struct Size {
 //   arrays.Result("y", {&n});
 //   if (!arrays.Done()) return arrays.error();
 //   if (n == 3 && arrays.Have(0)) return RunBlocks<Forward0>(...);
-//   return arrays.NoKernel({{"n", n}});
+//   return arrays.NoKernel({{"n", Text(n)}});
 class Arrays : public Checks {
  public:
   Arrays(ffi::RemainingArgs operands, ffi::RemainingRets results,
@@ -206,8 +216,9 @@ class Arrays : public Checks {
   bool Done();
   // Whether the call has this choice of dtypes.
   bool Have(int choice) const;
-  // The error of a call whose core or dtypes no kernel was compiled for.
-  ffi::Error NoKernel(std::initializer_list<Size> core);
+  // The error of a call whose sizes, attributes or dtypes no kernel was compiled
+  // for.
+  ffi::Error NoKernel(const std::vector<Got>& core);
   int64_t rows() const { return Product(loops()); }
 
   std::vector<Array> operands, results;

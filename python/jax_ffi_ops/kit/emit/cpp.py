@@ -33,6 +33,11 @@ def camel(name: str) -> str:
   return "".join(part.capitalize() for part in name.split("_"))
 
 
+def variable(dim: str) -> str:
+  """Returns the C++ name of a dimension, which itself may be a keyword."""
+  return f"size_{dim}"
+
+
 def scalar(dtype: Any) -> str:
   """Returns the C++ type in which an element is computed."""
   name = np.dtype(dtype).name
@@ -96,6 +101,14 @@ def literal(value: Any, dtype: Any) -> str:
   text = str(np.float32(number)) if ctype == "float" else repr(number)
   suffix = "f" if ctype == "float" else ""
   return f"({text}{suffix})" if text[0] == "-" else text + suffix
+
+
+def string(text: str) -> str:
+  """Returns a text as a C++ literal without spaces, where lines may break."""
+  plain = lambda x: chr(x).isalnum() or x in b"_-+.,:/"
+  return '"%s"sv' % "".join(
+      chr(x) if x < 128 and plain(x) else f"\\{x:03o}" for x in text.encode()
+  )
 
 
 def size(shape: Sequence[Any]) -> Any:

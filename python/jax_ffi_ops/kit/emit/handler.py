@@ -2,7 +2,6 @@
 """The text of the C++ file: kernels, and handlers that choose among them."""
 
 from collections.abc import Iterator, Sequence
-import json
 import textwrap
 
 from jax_ffi_ops.kit.declare.declaration import Declaration
@@ -23,7 +22,8 @@ def text(op: Declaration, passes: dict[str, Sequence[Kernel]]) -> str:
           for kernel in own
           for x in _kernel(kernel)
       ),
-      *(line for pair in passes.items() for line in _handler(op, *pair)),
+      *(line for own in passes.values() for line in _handler(op, own)),
+      "",
       "}  // namespace",
       *(line for pair in passes.items() for line in _export(op, *pair)),
       "",
@@ -47,6 +47,7 @@ namespace xla_ffi_ops {
 namespace {
 
 using namespace lanes;  // NOLINT
+using namespace std::string_view_literals;  // NOLINT
 """
 
 
@@ -80,7 +81,7 @@ def _open(kernel: Kernel) -> list[str]:
 
 def _sizes(kernel: Kernel, source: str) -> list[str]:
   return [
-      f"    [[maybe_unused]] const int64_t {d} = {source}[{i}];"
+      f"    [[maybe_unused]] const int64_t {cpp.variable(d)} = {source}[{i}];"
       for i, d in enumerate(_open(kernel))
   ]
 
@@ -134,35 +135,32 @@ def _array(kind: str, i: int, array: Array) -> str:
 def _attributes(op: Declaration, backward: bool) -> dict[str, str]:
   """Returns the names and C++ types of what a handler has besides arrays."""
   types = {
-      f"{name}_value": "std::string_view"
-      if x.type is str
-      else cpp.scalar(x.type)
+      name: "std::string_view" if x.type is str else cpp.scalar(x.type)
       for name, x in op.attributes.items()
   }
   return types | ({"batch_rank": "int64_t"} if backward else {})
 
 
-def _handler(op, target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
+def _handler(op, kernels: Sequence[Kernel]) -> Iterator[str]:
   """Yields a handler that checks its buffers and picks a kernel."""
   first = kernels[0]
   attributes = _attributes(op, first.backward)
   parameters = [
       "CpuContext device",
-      *(f"{ctype} {name}" for name, ctype in attributes.items()),
+      *(f"{ctype} value_{name}" for name, ctype in attributes.items()),
       "ffi::RemainingArgs operands",
       "ffi::RemainingRets results",
   ]
   yield from [
       "",
-      f"HandlerResult {cpp.camel(target)}({', '.join(parameters)}) {{",
+      f"HandlerResult {_name(kernels)}({', '.join(parameters)}) {{",
   ]
   dims = dict.fromkeys(d for x in first.arrays for d in x.dims)
-  sizes = {d: f"size_{d}" if d.isdigit() else d for d in dims}
-  for d, size in sizes.items():
-    yield f"  Dim {size} = {d if d.isdigit() else 'kUnknownDim'};"
+  for d in dims:
+    yield f"  Dim {cpp.variable(d)} = {d if d.isdigit() else 'kUnknownDim'};"
 
   def check(kind, array):
-    core = ", ".join(f"&{sizes[d]}" for d in array.dims)
+    core = ", ".join(f"&{cpp.variable(d)}" for d in array.dims)
     return f'  arrays.{kind}("{array.name}", {{{core}}});'
 
   choices = list(dict.fromkeys(map(_dtypes, kernels)))
@@ -172,14 +170,14 @@ def _handler(op, target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
       "  };",
       "  Arrays arrays(operands, results, dtypes);",
       *(check("Operand", x) for x in first.operands),
-      *["  arrays.BatchRank(batch_rank);"] * first.backward,
+      *["  arrays.BatchRank(value_batch_rank);"] * first.backward,
       *(check("Result", x) for x in first.results),
       "  if (!arrays.Done()) return arrays.error();",
   ]
   for kernel in kernels:
-    tests = [f"{d} == {n}" for d, n in kernel.sizes.items()]
+    tests = [f"{cpp.variable(d)} == {n}" for d, n in kernel.sizes.items()]
     tests += [
-        f"{name}_value == {_literal(value, op.attributes[name].type)}"
+        f"value_{name} == {_literal(value, op.attributes[name].type)}"
         for name, value in kernel.attributes.items()
     ]
     tests.append(f"arrays.Have({choices.index(_dtypes(kernel))})")
@@ -187,11 +185,18 @@ def _handler(op, target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
     yield from [
         f"  if ({' && '.join(tests)}) {{",
         f"    return RunBlocks<{kernel.name}>(device, arrays,"
-        f" {{{', '.join(_open(kernel))}}}, {{{', '.join(shared)}}});",
+        f" {{{', '.join(map(cpp.variable, _open(kernel)))}}},"
+        f" {{{', '.join(shared)}}});",
         "  }",
     ]
-  known = ", ".join(f'{{"{d}", {d}}}' for d in dims if not d.isdigit())
-  yield from [f"  return arrays.NoKernel({{{known}}});", "}", ""]
+  got = {d: cpp.variable(d) for d in dims if not d.isdigit()}
+  got |= {name: f"value_{name}" for name in op.attributes}
+  core = ", ".join(f'{{"{name}", Text({x})}}' for name, x in got.items())
+  yield from [f"  return arrays.NoKernel({{{core}}});", "}"]
+
+
+def _name(kernels: Sequence[Kernel]) -> str:
+  return "Backward" if kernels[0].backward else "Forward"
 
 
 def _dtypes(kernel: Kernel) -> str:
@@ -199,11 +204,11 @@ def _dtypes(kernel: Kernel) -> str:
 
 
 def _literal(value, type_) -> str:
-  return json.dumps(value) if type_ is str else cpp.literal(value, type_)
+  return cpp.string(value) if type_ is str else cpp.literal(value, type_)
 
 
 def _export(op, target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
-  yield from ["", f"XLA_FFI_OPS_DEFINE_HANDLER({target}, {cpp.camel(target)},"]
+  yield from ["", f"XLA_FFI_OPS_DEFINE_HANDLER({target}, {_name(kernels)},"]
   for name, ctype in _attributes(op, kernels[0].backward).items():
-    yield f'    .Attr<{ctype}>("{name.removesuffix("_value")}")'
+    yield f'    .Attr<{ctype}>("{name}")'
   yield "    .RemainingArgs().RemainingRets());"

@@ -206,7 +206,10 @@ def _sizes(core: Core) -> Callable[[Array], jax.ShapeDtypeStruct]:
     unknown = [d for d in array.dims if not (d.isdigit() or d.isidentifier())]
     if unknown:
       raise errors.Unsupported(f"a core dimension {unknown[0]!r}")
-    sizes = ",".join(str(core.get(d, d)) for d in array.dims)
+    sizes = ",".join(
+        d if d.isdigit() else str(core.get(d, cpp.variable(d)))
+        for d in array.dims
+    )
     shape = export.symbolic_shape(sizes, scope=scope)
     return jax.ShapeDtypeStruct(shape, array.dtype)
 
