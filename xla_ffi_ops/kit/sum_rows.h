@@ -38,9 +38,9 @@ HandlerResult SumGroups(
   // are enough for the threads of a large machine.
   const int64_t most = 64 / std::clamp<int64_t>(groups, 1, 64);
   const int64_t parts = std::clamp<int64_t>(rows / 8, 1, most);
-  const int64_t part_rows = rows / parts + (rows % parts != 0);
-  const int64_t grain = std::max<int64_t>(
-      1, Grain(bytes_per_row) / std::max<int64_t>(1, part_rows));
+  const int64_t part_rows =
+      std::max<int64_t>(1, rows / parts + (rows % parts != 0));
+  const int64_t grain = (Grain(bytes_per_row) + part_rows - 1) / part_rows;
   // Item i is part i % parts of group i / parts.
   auto sum_item = [=, sum_part = std::move(sum_part)](int64_t item, Sum* sums) {
     const int64_t first_row = item / parts * rows;
