@@ -133,7 +133,7 @@ class HandlerTest(parameterized.TestCase):
     call = functools.partial(call, np.ones(2, "f"), np.ones((2, 3), "f"))
     with self.assertRaisesRegex(
         jax.errors.JaxRuntimeError,
-        'block_fwd: the core must be one that a kernel was compiled for, got'
+        "block_fwd: the core must be one that a kernel was compiled for, got"
         ' int = 2, new = 3, double = 0.5, sizes = "a"',
     ):
       call(double=np.float32(0.5), sizes="a")

@@ -216,8 +216,8 @@ class Arrays : public Checks {
   bool Done();
   // Whether the call has this choice of dtypes.
   bool Have(int choice) const;
-  // The error of a call whose sizes, attributes or dtypes no kernel was compiled
-  // for.
+  // The error of a call whose sizes, attributes or dtypes no kernel was
+  // compiled for.
   ffi::Error NoKernel(const std::vector<Got>& core);
   int64_t rows() const { return Product(loops()); }
 
