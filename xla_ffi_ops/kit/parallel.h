@@ -57,7 +57,7 @@ HandlerResult ParallelPhases(xla::ffi::ThreadPool pool, int64_t phases,
 // The calling thread works too and never waits: what other threads have not
 // finished when no range is left is reported through a Future. (A blocking
 // fork-join deadlocks when all threads of the pool wait: openxla/xla#46345.)
-// Less than two whole ranges, or a single thread, need no memory and no Future.
+// Fewer than two whole ranges, or one thread, need no memory and no Future.
 //
 // Both functions return void or an Error; an exception is an Internal error.
 // The call's error is that of the lowest range that fails. Ranges above it may
@@ -73,8 +73,8 @@ HandlerResult ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
 }
 
 // The grain that keeps work below about 512 KiB of memory traffic on one
-// thread: less than two ranges are not shared. To move a range within the cache
-// takes 5 to 10 us, and so does waking another thread.
+// thread, since threads share at least two whole ranges. To move a range within
+// the cache takes 5 to 10 us, and so does waking another thread.
 inline int64_t Grain(int64_t bytes_per_item) {
   constexpr int64_t kBytes = 256 * 1024;
   return std::max<int64_t>(1, kBytes / std::max<int64_t>(1, bytes_per_item));
