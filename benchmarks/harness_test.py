@@ -3,6 +3,7 @@
 
 import dataclasses
 import importlib
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -150,6 +151,17 @@ class HarnessTest(parameterized.TestCase):
     timings = timing.interleave(samplers, 5)
     self.assertEqual(timings["one"].seconds, (2, 3, 4))
     self.assertEqual(timings["other"].ratio, 2)
+
+  def test_programs_do_not_count_what_they_do_once(self):
+    """Even if the first run, and one when calls are counted, take long."""
+    now, slow = [0.0], iter([1, 0, 1])
+
+    def program(calls):
+      now[0] += 1e-3 + 1e-4 * calls + next(slow, 0)
+
+    with mock.patch.object(timing, "clock", lambda: now[0]):
+      sample = timing.enqueued(program, wait=lambda _: None)()
+    self.assertLess(sample.seconds, 1.3e-4)
 
   def test_lines(self):
     patterns = ["softmax/8x4/b*/both", "rms_norm/3x5/float64"]

@@ -77,9 +77,12 @@ def _sampler(run):
     run(calls)
     return clock() - start
 
+  run(1)  # The first call takes longer: its memory is fresh.
   calls = 1
-  while (seconds := time_of(calls)) < _SECONDS:
-    # Its first calls may have taken longer.
+  # With too few calls, what a program does once is timed, too. So a pause of
+  # the machine must not pass for a slow call.
+  while (seconds := min(time_of(calls), time_of(calls))) < _SECONDS:
+    # Per call, short runs take longer.
     calls = math.ceil(calls * min(10, 1.2 * _SECONDS / seconds))
 
   def sample():
