@@ -111,73 +111,81 @@ void RunGroup(const F& f, int64_t begin, int64_t end, int64_t cols,
   }
 }
 
+// A formula over the rows of a range, whose weights are converted once.
 template <typename F, typename T, typename W>
-void RunStage(const F& formula, const RowRange& range,
-              const RowArrays<F, T, W>& arrays,
-              const Operands<SumOf<Cpu, T, W>, F::kSums>& sums) {
+class Stage {
   using Acc = Accumulator<T>;
+  using Sums = Operands<SumOf<Cpu, T, W>, F::kSums>;
+
+ public:
+  Stage(const F& formula, const RowRange& range,
+        const RowArrays<F, T, W>& arrays, const Sums& sums)
+      : formula_(formula), cols_(range.cols) {
+    if (range.part != nullptr) part_ = *range.part;
+    for (int i = 0; i < F::Weights::kSize; ++i) {
+      if (arrays.weights[i].data != nullptr) kind_ = Kind::kWeighted;
+    }
+    for (int i = 0; i < F::kSums; ++i) {
+      if (sums[i] != nullptr) kind_ = Kind::kSummed;
+    }
+    // Without rows, there may be no memory behind an array, not even for
+    // weights.
+    const bool has_rows = range.groups > 0 && range.rows > 0;
+    for (int i = 0; i < F::kInputs && has_rows; ++i) {
+      pieces_.inputs[i] = In(arrays.inputs[i]);
+    }
+    for (int i = 0; i < F::Weights::kSize && has_rows && kind_ != Kind::kPlain;
+         ++i) {
+      using Weight = typename PieceArrays<F, Acc, In>::Weight;
+      pieces_.weights[i] = arrays.weights[i].data == nullptr
+                               ? Weight(F::Weights::Absent(i), cols_)
+                               : Weight(arrays.weights[i]);
+    }
+    for (int i = 0; i < F::kOutputs; ++i) {
+      pieces_.outputs[i] = OutputRows<Acc>(arrays.outputs[i], cols_);
+    }
+  }
+
+  // Rows [begin, end), of one group.
+  void Run(int64_t begin, int64_t end, const Sums& sums) {
+    RunGroup(formula_, begin, end, cols_, part_, kind_, pieces_, sums);
+  }
+
+ private:
   using In =
       std::conditional_t<std::is_same_v<T, BFloat16>, PairRows, InputRows<Acc>>;
-  const int64_t cols = range.cols;
-  RowPart part{RowPart::kAll, 0, cols, false, nullptr, nullptr};
-  if (range.part != nullptr) part = *range.part;
-  Kind kind = Kind::kPlain;
-  for (int i = 0; i < F::Weights::kSize; ++i) {
-    if (arrays.weights[i].data != nullptr) kind = Kind::kWeighted;
-  }
-  for (int i = 0; i < F::kSums; ++i) {
-    if (sums[i] != nullptr) kind = Kind::kSummed;
-  }
-  // Without rows, there may be no memory behind an array, not even for weights.
-  const bool has_rows = range.groups > 0 && range.rows > 0;
-  PieceArrays<F, Acc, In> pieces;
-  for (int i = 0; i < F::kInputs && has_rows; ++i) {
-    pieces.inputs[i] = In(arrays.inputs[i]);
-  }
-  for (int i = 0; i < F::Weights::kSize && has_rows && kind != Kind::kPlain;
-       ++i) {
-    using Weight = typename PieceArrays<F, Acc, In>::Weight;
-    pieces.weights[i] = arrays.weights[i].data == nullptr
-                            ? Weight(F::Weights::Absent(i), cols)
-                            : Weight(arrays.weights[i]);
-  }
-  for (int i = 0; i < F::kOutputs; ++i) {
-    pieces.outputs[i] = OutputRows<Acc>(arrays.outputs[i], cols);
-  }
-  for (int64_t group = 0; group < range.groups; ++group) {
-    auto group_sums = sums;
-    for (int i = 0; i < F::kSums; ++i) {
-      if (sums[i] != nullptr) group_sums[i] += group * cols;
-    }
-    const int64_t begin = range.begin + group * range.rows;
-    RunGroup(formula, begin, begin + range.rows, cols, part, kind, pieces,
-             group_sums);
-  }
-}
+
+  const F& formula_;
+  int64_t cols_;
+  RowPart part_{RowPart::kAll, 0, cols_, false, nullptr, nullptr};
+  Kind kind_ = Kind::kPlain;
+  PieceArrays<F, Acc, In> pieces_;
+};
 
 // Both stages of so many rows that the results of the first one stay in the
 // cache.
 template <typename F, typename T, typename W>
-void RunStages(const F& formula, RowRange range,
+void RunStages(const F& formula, const RowRange& range,
                const RowArrays<F, T, W>& arrays) {
-  using First = typename F::First;
-  using Rest = typename F::Rest;
   const int64_t end = range.begin + range.groups * range.rows;
   const int64_t most =
       kCachedCols / std::clamp<int64_t>(range.cols, 1, kCachedCols);
-  const RowMap each{1, {1}, {1}};
-  T* const first = arrays.outputs[1];
-  for (range.groups = 1; range.begin < end; range.begin += most) {
-    range.rows = std::min(most, end - range.begin);
-    if (range.part == nullptr ||
-        (range.part->phase == 0 && !range.part->ends)) {
-      RunStage<First, T, T>(First(), range, {arrays.inputs, {}, {first}}, {});
-    }
-    RunStage<Rest, T, W>(formula, range,
-                         {{Rows<const T>{first, range.cols, each}},
-                          arrays.weights,
-                          {arrays.outputs[0]}},
-                         {});
+  T* const between = arrays.outputs[1];
+  const typename F::First sum;
+  Stage<typename F::First, T, T> first(sum, range,
+                                       {arrays.inputs, {}, {between}}, {});
+  Stage<typename F::Rest, T, W> rest(
+      formula, range,
+      {{Rows<const T>{between, range.cols, {1, {1}, {1}}}},
+       arrays.weights,
+       {arrays.outputs[0]}},
+      {});
+  const bool begins =
+      range.part == nullptr || (range.part->phase == 0 && !range.part->ends);
+  for (int64_t row = range.begin; row < end; row += most) {
+    const int64_t stop = std::min(end, row + most);
+    if (begins) first.Run(row, stop, {});
+    rest.Run(row, stop, {});
   }
 }
 
@@ -191,7 +199,15 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
   if constexpr (kHasStages<F> && sizeof(T) == sizeof(BFloat16)) {
     internal::RunStages(formula, range, arrays);
   } else {
-    internal::RunStage(formula, range, arrays, sums);
+    internal::Stage<F, T, W> stage(formula, range, arrays, sums);
+    for (int64_t group = 0; group < range.groups; ++group) {
+      auto group_sums = sums;
+      for (int i = 0; i < F::kSums; ++i) {
+        if (sums[i] != nullptr) group_sums[i] += group * range.cols;
+      }
+      const int64_t begin = range.begin + group * range.rows;
+      stage.Run(begin, begin + range.rows, group_sums);
+    }
   }
 }
 

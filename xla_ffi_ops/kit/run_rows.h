@@ -155,8 +155,10 @@ XLA_FFI_OPS_HD void RunRow(
   if (part.ends) known[i] = row;
   if (!part.Has(F::kPasses)) return;
   if (part.begin == 0) f.Save(i, row);  // Once for each row.
-  for (int64_t first = part.begin; first < part.end; first += kPiece<Acc>) {
-    const int64_t count = std::min(kPiece<Acc>, part.end - first);
+  // Without passes, no whole piece is kept for this: so it stays in the cache.
+  constexpr int64_t kMost = F::kPasses > 0 ? kPiece<Acc> : kStored<Acc>;
+  for (int64_t first = part.begin; first < part.end; first += kMost) {
+    const int64_t count = std::min(kMost, part.end - first);
     const auto sums = columns.At(first - part.begin);
     if constexpr (kEachOf<In...> == 2) {
       const StoredPairs y = outputs[0].InPairs(i, first);
