@@ -307,6 +307,20 @@ class KitDeclarationTest(parameterized.TestCase):
       )
 
   @parameterized.parameters(
+      {"needed_by": {"x": ("x",)}, "skips_gradients": True},
+      {"needed_by": {"y": ("x",)}},
+  )
+  def test_operands_that_need_no_residual(self, **declared):
+    with self.assertRaisesRegex(ValueError, "test_op: `needed_by` is about"):
+      _declare(
+          "test_op",
+          reference=lambda x: x,
+          outputs=("y",),
+          residuals=("y",),
+          **declared,
+      )
+
+  @parameterized.parameters(
       ({"local": lambda z: z}, "split.local has parameters named"),
       ({"local": lambda before: before}, "split.local has parameters named"),
       ({"identity": lambda: (0, 0)}, "returns 2 numbers for a state of 1"),

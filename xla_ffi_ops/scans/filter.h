@@ -15,11 +15,22 @@ namespace xla_ffi_ops {
 // A call. Its operands and results are [rows, steps, columns]: steps of b0 are
 // sections, those of b, a, zi and zf are of all sections.
 template <typename T>
-struct Filter {
+struct FilterOperands {
   int64_t sections, order, n, columns;
   bool reverse;
   RecurrenceOperand<T> b0, b, a, x, zi;
-  T *y, *zf;
+};
+template <typename T>
+struct Filter : FilterOperands<T> {
+  T *zf, *y;
+};
+
+// The backward pass: y and the cotangents of the results of a call, and those
+// of its operands, which are null if they are not wanted.
+template <typename T>
+struct FilterGradients : FilterOperands<T> {
+  RecurrenceOperand<T> y, dzf, dy;
+  T *db0, *db, *da, *dx, *dzi;
 };
 
 // How many signals are filtered at a time, at most.
@@ -29,6 +40,8 @@ int64_t FilterSignalsAtOnce();
 // Filters signals [begin, end), of which each row has one in each column.
 template <typename T>
 void RunFilter(const Filter<T>& call, int64_t begin, int64_t end);
+template <typename T>
+void RunFilter(const FilterGradients<T>& call, int64_t begin, int64_t end);
 
 }  // namespace xla_ffi_ops
 

@@ -70,11 +70,20 @@ struct FilterLanes {
     }
   }
 
+  XLA_FFI_OPS_HD void AddTo(E* sums) const {
+    FilterLanes all;
+    all.LoadFrom(sums);
+#pragma GCC unroll 2
+    for (int i = 0; i < kVectors; ++i) all.at[i] += at[i];
+    all.StoreTo(sums);
+  }
+
   using Number = std::conditional_t<
       lanes == 1, E,
       Vec<std::conditional_t<std::is_floating_point_v<E>, E, int32_t>,
           lanes == 1 ? 1 : kPer>>;
-  Number at[kVectors];
+  // A vector in a template has another alignment for g++ 12 than in its code.
+  alignas(kPer * sizeof(E)) Number at[kVectors];
 };
 
 // The coefficients of a section and its state, a row of lanes for each number.

@@ -2,6 +2,7 @@
 """Declares an op once; every JAX transformation follows."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+import itertools
 import sys
 import threading
 import types
@@ -45,6 +46,7 @@ def op(
     weights: Mapping[str, str] | None = None,
     row_sums: Sequence[str] = (),
     skips_gradients: bool = False,
+    needed_by: Mapping[str, Collection[str]] | None = None,
     jvp: Callable[..., Any] | None = None,
     transpose: Callable[..., Any] | None = None,
     backward: Callable[..., Any] | None = None,
@@ -103,6 +105,9 @@ def op(
       for CUDA gets memory for partial sums.
     skips_gradients: whether the backward handler takes the attribute `wanted`,
       and computes only the gradients in it. By default it computes all.
+    needed_by: with `skips_gradients` and no other rule: residuals that the
+      backward handler takes only if the gradient of one of some operands is
+      wanted: {"y": ("scale",)}.
     jvp: the tangents of the results, in terms of operands, results and
       tangents. Without a backward handler, only its parameters are kept.
     transpose: for an op that is linear in its operands: their cotangents, in
@@ -185,12 +190,19 @@ def op(
     required = [n for i, n in enumerate(slots) if i not in parsed.optional]
     first = next((n for n in required if n not in weights), None)
     same = {n: first for n in slots if first and n not in (first, *weights)}
+  needed_by = dict(needed_by or {})
   unknown = {
       *parameters, *stretched, *by_name, *same.values(), *weights, *weights.values(),
-      *row_sums,
+      *row_sums, *itertools.chain(*needed_by.values()),
   }.difference(slots)  # fmt: skip
   if unknown:
     raise ValueError(f"{name}: no operand is named {sorted(unknown)}.")
+  others = {*needed_by}.difference(kept)
+  if others or (needed_by and (backward or jvp or not skips_gradients)):
+    raise ValueError(
+        f"{name}: `needed_by` is about residuals, with `skips_gradients` and"
+        f" without `jvp` and `backward`, got {needed_by}."
+    )
   if broadcast_operands and row_sums:
     raise ValueError(
         f"{name}: handlers with `broadcast_operands` sum over no rows, but"
@@ -233,6 +245,7 @@ def op(
       weights=weights,
       row_sums=tuple(row_sums),
       skips_gradients=skips_gradients,
+      needed_by=needed_by,
       use_handler=use_handler,
       is_faster=is_faster,
       broadcast_operands=broadcast_operands,

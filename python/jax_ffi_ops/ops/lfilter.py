@@ -21,76 +21,7 @@ def _reference(b0, b, a, x, zi, *, reverse):
     few = len(b0) <= 8  # XLA compiles so many sections without a loop.
     return jax.lax.scan(section, x, (b0, b, a, z), unroll=few)[::-1]
 
-  return jax.lax.scan(step, zi, x, reverse=reverse)[::-1]
-
-
-def _section(b0, b, a, x, zi, reverse=False):
-  y, zf = _filter(
-      b0[None], b[None], a[None], x, zi[None], axis=-1, reverse=reverse
-  )
-  return y, zf[0]
-
-
-def _backward(b0, b, a, x, zi, dy, dzf, *, reverse):
-  if reverse:
-    x, dy = x[::-1], dy[::-1]
-  inputs = [x]
-  for s in range(len(b0)):
-    inputs.append(_section(b0[s], b[s], a[s], inputs[-1], zi[s])[0])
-  gradients = []
-  for s in reversed(range(len(b0))):
-    dy, *others = _backward_of_section(
-        b0[s], b[s], a[s], inputs[s], inputs[s + 1], dy, dzf[s]
-    )
-    gradients.insert(0, others)
-  db0, db, da, dzi = (
-      jnp.stack(x) if x else jnp.zeros_like(of)
-      for x, of in zip(list(zip(*gradients)) or [()] * 4, (b0, b, a, zi))
-  )
-  return db0, db, da, dy[::-1] if reverse else dy, dzi
-
-
-def _backward_of_section(b0, b, a, x, y, dy, dzf):
-  """Returns the cotangents of x, b0, b, a and zi.
-
-  The poles are filtered from the other end. v is that, and behind its end dzf:
-  y[t] and z have each b[k] x[t-k] - a[k] y[t-k], whose cotangent is v[t].
-  """
-  n, m = len(x), len(b)
-  # What v[n], v[n+1] and so on add to the steps before n.
-  later = np.add.outer(np.arange(m), np.arange(m))
-  states = lambda c: jnp.sum(jnp.pad(c, (0, m))[later] * dzf, -1)
-  one, zeros = jnp.ones_like(b0), jnp.zeros_like(b)
-  v = _section(one, zeros, a, dy, -states(a), reverse=True)[0]
-  dx = _section(b0, b, zeros, v, states(b), reverse=True)[0]
-  v = _padded(v, 0, m) + _padded(dzf, n, 0)
-  return (
-      dx,
-      _sum_of_products(x, v[:n]),
-      _correlation(x, v, m),
-      -_correlation(y, v, m),
-      v[:m],
-  )
-
-
-def _padded(x, low, high):
-  # vmap leaves the axes of lax.pad where they are, not so of concatenate.
-  return jax.lax.pad(x, jnp.zeros((), x.dtype), [(low, high, 0)])
-
-
-def _correlation(x, v, m):
-  """Returns the sums of x[t] v[t+k], for k = 1 to m."""
-  at = lambda k: _sum_of_products(x, jax.lax.dynamic_slice_in_dim(v, k, len(x)))
-  if m > 8:  # A loop is sooner compiled.
-    return jax.lax.map(at, jnp.arange(1, m + 1))
-  sums = [at(k) for k in range(1, m + 1)]
-  return jnp.stack(sums) if sums else jnp.zeros(0, x.dtype)
-
-
-def _sum_of_products(x, y):
-  """Adds up 64 sums in parallel: XLA vectorizes no single one."""
-  products = _padded(x * y, 0, -len(x) % 64)
-  return jnp.sum(jnp.sum(products.reshape(-1, 64), 0))
+  return jax.lax.scan(step, zi, x, reverse=reverse)
 
 
 _filter = kit.op(
@@ -100,12 +31,14 @@ _filter = kit.op(
         prefix="xla_ffi_ops_",
     ),
     # Sections s of order m: b[0], the other b and a, of which a[0] is 1.
-    signature="(s,*),(s,m,*),(s,m,*),(n,*),(s,m,*)->(n,*),(s,m,*)",
+    signature="(s,*),(s,m,*),(s,m,*),(n,*),(s,m,*)->(s,m,*),(n,*)",
     attributes={"reverse": np.bool_},
     reference=_reference,
     dtypes=(np.float32, np.float64, np.complex64, np.complex128),
-    outputs=("y", "zf"),
-    backward=_backward,
+    outputs=("zf", "y"),
+    residuals=("y",),
+    skips_gradients=True,
+    needed_by={"y": ("b0", "b", "a")},
     # Below, or with few steps for a section, a call is most of the time.
     # To see it: //benchmarks:benchmark --at-any-speed
     #   --lines=lfilter/8x64/*/*/program
@@ -135,7 +68,7 @@ def cascade(name, sections, x, axis, zi):
   dtype = jnp.result_type(b, a, x, zi)
   wide = jnp.promote_types(dtype, np.float32)
   b, a, x, zi = (array.astype(wide) for array in (b, a, x, zi))
-  y, zf = _filter(
+  zf, y = _filter(
       b[:, 0], b[:, 1:], a[:, 1:], x, jnp.moveaxis(zi, 0, axis),
       axis=axis - x.ndim, reverse=False,
   )  # fmt: skip

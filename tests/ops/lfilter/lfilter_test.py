@@ -17,7 +17,7 @@ def _small(rng, shape):
 
 class LfilterTest(testing.OpTest):
   case = Case(
-      # The op itself, whose results are y and zf.
+      # The op itself, whose results are zf and y.
       kit.ops_of(lfilter)[0],
       [
           Operand(

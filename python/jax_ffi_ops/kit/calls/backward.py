@@ -70,7 +70,9 @@ class BackwardCall(HandlerCall):
   @property
   def kept(self) -> tuple[str, ...]:
     """The operands and results of the op that the call has."""
-    return self.op.kept_for_transpose if self.transposed else self.op.kept
+    if self.transposed:
+      return self.op.kept_for_transpose
+    return self.op.kept_without(self.unwanted)
 
   @property
   def names(self) -> tuple[str, ...]:

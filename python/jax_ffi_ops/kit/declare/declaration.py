@@ -55,6 +55,7 @@ class Declaration:
   weights: Mapping[str, str]
   row_sums: tuple[str, ...]
   skips_gradients: bool
+  needed_by: Mapping[str, Sequence[str]]
   use_handler: Callable[..., bool] | None
   is_faster: Callable[..., bool] | None
   broadcast_operands: bool
@@ -154,6 +155,11 @@ class Declaration:
     return self._in_order(rule.names) if rule else (
         *self.operands, *self.residuals
     )  # fmt: skip
+
+  def kept_without(self, unwanted: Sequence[str]) -> tuple[str, ...]:
+    """What it needs if the gradients of some operands are unwanted."""
+    useless = {n for n, x in self.needed_by.items() if {*x} <= {*unwanted}}
+    return tuple(name for name in self.kept if name not in useless)
 
   @functools.cached_property
   def linear(self) -> tuple[str, ...]:

@@ -79,7 +79,8 @@ def vjp(
       {d: n for d, n in dims.sizes.items() if d not in found}
   )
   arrays = []
-  for name, x in kept.items():
+  for name in call.kept:
+    x = kept[name]
     if name in shared:
       x = _with_loops(x, shapes[name].own, batch_rank)
     elif name in shapes:

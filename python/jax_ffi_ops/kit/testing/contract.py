@@ -61,7 +61,8 @@ class Target:
     """The names of what the target takes."""
     if not self.is_backward:
       return self.call.op.operands
-    return (*self.call.op.kept, *("d" + name for name in self.cotangents))
+    kept = self.call.op.kept_without(self.unwanted)
+    return (*kept, *("d" + name for name in self.cotangents))
 
   @property
   def gradients(self) -> list[str]:

@@ -139,7 +139,7 @@ class Definition:
       if name in op.result_names:
         key = (dims[name].leading, dims[name].trailing)
         if key not in results:
-          results[key] = self._results(*key, seed)
+          results[key] = self._results(*key, seed, made, dims)
         x = results[key][op.result_names.index(name)]
         made[name] = x.astype(dtypes[name])
       elif name not in made:
@@ -147,19 +147,24 @@ class Definition:
         made[name] = rng.normal(size=dims[name].shape).astype(dtypes[name[1:]])
     return made
 
-  def _results(self, leading, trailing, seed):
+  def _results(self, leading, trailing, seed, made, dims):
     """Returns results with these loops, of other operands if that is right."""
-    seed = seed + 100 if self.case.gradient is not None else seed
     rows = (*leading, *trailing)
     lead, rank = len(leading), len(rows)
-    operands = [
-        np.moveaxis(
-            o.array(seed + i, (*leading, *o.core, *trailing)),
-            range(lead + len(o.core), rank + len(o.core)),
-            range(lead, rank),
-        )
-        for i, o in enumerate(self.case.operands)
-    ]
+    operands = []
+    for i, (name, o) in enumerate(zip([*made], self.case.operands)):
+      full = (*leading, *o.core, *trailing)
+      if self.case.gradient is not None:
+        x = o.array(seed + 100 + i, full)
+      else:
+        own = dims[name]
+        ones = (1,) * (lead - len(own.leading))
+        behind = own.trailing or (1,) * len(trailing)
+        x = made[name].reshape((*own.leading, *ones, *o.core, *behind))
+        x = np.broadcast_to(x, full)
+      core_end = lead + len(o.core)
+      axes = range(core_end, core_end + len(trailing))
+      operands.append(np.moveaxis(x, axes, range(lead, rank)))
     return [
         np.moveaxis(x, range(lead, rank), range(x.ndim - rank + lead, x.ndim))
         for x in self._results_of(rows, operands)

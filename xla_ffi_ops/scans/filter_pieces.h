@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pieces of some signals: a row of lanes for each step, a lane for each signal.
+#ifndef XLA_FFI_OPS_SCANS_FILTER_PIECES_H_
+#define XLA_FFI_OPS_SCANS_FILTER_PIECES_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "xla_ffi_ops/kit/cpu_level.h"
+#include "xla_ffi_ops/scans/filter_sections.h"
+#include "xla_ffi_ops/scans/recurrence.h"
+#include "xla_ffi_ops/scans/transpose_lanes.h"
+
+namespace xla_ffi_ops::internal {
+
+// Where steps of each lane are: the first one, and how far it is to the next.
+template <typename T, int lanes>
+struct LanesAt {
+  // Whether a step of all lanes is contiguous.
+  bool together() const {
+    for (int i = 1; i < lanes; ++i) {
+      if (at[i] != at[0] + i) return false;
+    }
+    return true;
+  }
+  LanesAt From(int64_t step) const {
+    LanesAt moved = *this;
+    for (T*& x : moved.at) x += step * stride;
+    return moved;
+  }
+
+  T* at[lanes];
+  int64_t stride;
+};
+
+// Where the signals of a result are, [rows, steps, columns]; see below.
+template <int lanes, typename T>
+LanesAt<T, lanes> LanesOf(T* x, int64_t steps, int64_t columns, int64_t begin,
+                          int used) {
+  LanesAt<T, lanes> found = {{}, columns};
+  for (int lane = 0; lane < lanes; ++lane) {
+    const int64_t signal = begin + std::min(lane, used - 1);
+    found.at[lane] = x + signal / columns * steps * columns + signal % columns;
+  }
+  return found;
+}
+
+// Where signals from `begin` on are. Lanes that are not used repeat the last.
+template <int lanes, typename T>
+LanesAt<const T, lanes> LanesOf(const RecurrenceOperand<T>& x, int64_t columns,
+                                int64_t begin, int used) {
+  LanesAt<const T, lanes> found = {{}, x.width};
+  for (int lane = 0; lane < lanes; ++lane) {
+    const int64_t signal = begin + std::min(lane, used - 1);
+    found.at[lane] = x.Row(signal / columns) + x.columns(signal % columns);
+  }
+  return found;
+}
+
+// Copies n elements to a piece, or from it.
+template <bool into, int n, typename E, typename T>
+XLA_FFI_OPS_HD void Copy(T* memory, E* piece) {
+  if constexpr (into) {
+    std::memcpy(piece, memory, n * sizeof(E));
+  } else {
+    std::memcpy(memory, piece, n * sizeof(E));
+  }
+}
+
+// Copies as many whole squares as there are, to `piece` or from it, and returns
+// how many steps that were. Steps of a lane are contiguous.
+template <bool into, int lanes, typename E, typename T>
+XLA_FFI_OPS_HD int64_t CopySquares(const LanesAt<T, lanes>& x, int64_t n,
+                                   bool reverse, int used, E* piece) {
+  constexpr int kPer = kFilterVector<E>;
+  // Few lanes at a time: rows whose distance is a power of two share places in
+  // the cache.
+  for (int lane = 0; lane + kPer <= used; lane += kPer) {
+    for (int64_t done = 0; done + kPer <= n; done += kPer) {
+      T* memory[kPer];
+      E* steps[kPer];
+#pragma GCC unroll 8
+      for (int i = 0; i < kPer; ++i) {
+        const int64_t step = reverse ? n - 1 - done - i : done + i;
+        memory[i] = x.at[lane + i] + done;
+        steps[i] = piece + step * lanes + lane;
+      }
+      if constexpr (into) {
+        CopySquare<E, kPer>(memory, steps);
+      } else {
+        CopySquare<E, kPer>(steps, memory);
+      }
+    }
+  }
+  return n / kPer * kPer;
+}
+
+// Copies n steps of `used` lanes, to `piece` or from it.
+template <bool into, int lanes, typename E, typename T>
+void CopyPiece(const LanesAt<T, lanes>& x, int64_t n, bool reverse, int used,
+               E* piece) {
+  AtCpuLevel([=, &x]() XLA_FFI_OPS_INLINED {
+    const bool together = lanes > 1 && used == lanes && x.together();
+    int64_t done = 0;  // of the lanes before `whole`
+    int whole = 0;
+    if constexpr (lanes > 1) {
+      if (!together && x.stride == 1) {
+        done = CopySquares<into, lanes>(x, n, reverse, used, piece);
+        whole = used / kFilterVector<E> * kFilterVector<E>;
+      }
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      E* const step = piece + (reverse ? n - 1 - i : i) * lanes;
+      if (together) {
+        Copy<into, lanes>(x.at[0] + i * x.stride, step);
+        continue;
+      }
+      for (int lane = i < done ? whole : 0; lane < used; ++lane) {
+        Copy<into, 1>(x.at[lane] + i * x.stride, step + lane);
+      }
+    }
+  });
+}
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_SCANS_FILTER_PIECES_H_
