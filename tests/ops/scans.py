@@ -2,6 +2,7 @@
 """Tests for all ops that scan an array: running sums and their like."""
 
 import functools
+import itertools
 
 from absl.testing import absltest
 import jax
@@ -166,7 +167,69 @@ class ScanTest(absltest.TestCase):
         self.op(*wrong)
 
 
-class ExtremumTest(ScanTest):
+class SplitScanTest(ScanTest):
+  """Subclasses have `start_type`, of a dtype, of what may come before."""
+
+  def start_type(self, dtype):
+    return dtype
+
+  def test_from_a_start(self):
+    """What comes before an array is like one more element."""
+    scan_from = kit.ops_of(self.op)[1]
+    # Several rows and columns, pieces of columns, and rows that threads share.
+    shapes = (
+        ((301,), 0), ((1,), 0), ((3, 41), 1), ((2, 31, 1100), 1),
+        ((2, 90_000), 1),
+    )  # fmt: skip
+    for dtype in self.dtypes:
+      calls = []
+      for (shape, axis), reverse in itertools.product(shapes, (False, True)):
+        x = self.array(dtype, shape)
+        parts = np.split(x, [-1 if reverse else 1], axis)
+        rest, first = parts if reverse else parts[::-1]
+        start = first.squeeze(axis).astype(self.start_type(dtype))
+        calls.append((x, axis, reverse, first, rest, start))
+      run = lambda calls=calls: [
+          scan_from(rest, start, axis=axis, reverse=reverse)
+          for _, axis, reverse, _, rest, start in calls
+      ]
+      for (x, axis, reverse, first, *_), y in zip(calls, jax.jit(run)()):
+        self.assertEqual(y.dtype, x.dtype)
+        whole = [y, first] if reverse else [first, y]
+        message = f"{x.dtype}{x.shape}, axis={axis}, reverse={reverse}"
+        self.check_result(
+            x, np.concatenate(whole, axis), axis, reverse, message
+        )
+
+  def test_gradient_of_a_start(self):
+    """It is that of the first of one more element."""
+    scan_from = kit.ops_of(self.op)[1]
+    x, dy = self.array(np.float64, (3, 20)), self.array(np.float64, (3, 19))
+    for reverse in (False, True):
+      own = slice(0, -1) if reverse else slice(1, None)
+      place = -1 if reverse else 0
+      wanted = jax.vjp(lambda x: self.op(x, 1, reverse)[:, own], x)[1](dy)[0]
+      run = functools.partial(scan_from, axis=1, reverse=reverse)
+      dx, dstart = jax.vjp(run, x[:, own], x[:, place])[1](dy)
+      np.testing.assert_allclose(dx, wanted[:, own], rtol=1e-12, atol=1e-12)
+      np.testing.assert_allclose(
+          dstart, wanted[:, place], rtol=1e-12, atol=1e-12
+      )
+
+  def test_handler_refuses_other_starts(self):
+    target = kit.ops_of(self.op)[1].declaration.forward_target
+    x = np.ones((3, 4), np.float32)
+    own, other = self.start_type(x.dtype), np.int8
+    for start in (
+        np.ones(4, own), np.ones(1, own), np.ones((), own),
+        np.ones((3, 1), own), np.ones(3, other),
+    ):  # fmt: skip
+      call = jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(x.shape, x.dtype))
+      with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "start must"):
+        call(x, start, reverse=np.bool_(False), trailing_rank=np.int64(0))
+
+
+class ExtremumTest(SplitScanTest):
   """Subclasses have `sign`: that of what the op is to find."""
 
   def values(self, rng, shape):

@@ -19,14 +19,15 @@ class LogSumExpScan final : public ScanKernel {
   using E = typename Elements::Element;
 
  public:
-  LogSumExpScan(int64_t n, bool reverse)
-      : ScanKernel(n, reverse, sizeof(T), /*in_blocks=*/true) {}
+  LogSumExpScan(int64_t n, bool reverse, const void* starts)
+      : ScanKernel(n, reverse, starts, sizeof(T), /*in_blocks=*/true) {}
 
-  void Rows(const void* from, void* to, int64_t rows) const override {
+  void Rows(const void* from, void* to, int64_t first,
+            int64_t rows) const override {
     const T* x = static_cast<const T*>(from);
     T* y = static_cast<T*>(to);
-    for (; rows > 0; --rows, x += n, y += n) {
-      ScanState base = Initial();
+    for (int64_t row = first; row < first + rows; ++row, x += n, y += n) {
+      ScanState base = Start(row);
       for (int64_t b = 0; b * kBlock < n; ++b) {
         const ScanBlock block(n, reverse, b);
         const ScanState total =
@@ -37,17 +38,20 @@ class LogSumExpScan final : public ScanKernel {
     }
   }
 
-  void Columns(const void* from, void* to, int64_t stride,
+  void Columns(const void* from, void* to, int64_t first, int64_t stride,
                int64_t width) const override {
     constexpr int64_t kMost = 1024;  // states fit the fastest cache
     const T* x = static_cast<const T*>(from);
     T* y = static_cast<T*>(to);
-    for (; width > 0; width -= kMost, x += kMost, y += kMost) {
+    for (; width > 0; width -= kMost, first += kMost, x += kMost, y += kMost) {
       const int64_t count = std::min(width, kMost);
       E references[kMost], elements[kMost];
       double others[kMost];
-      std::fill_n(references, count, LogSum<E>().reference);
-      std::fill_n(others, count, LogSum<E>().others);
+      for (int64_t j = 0; j < count; ++j) {
+        const LogSum<E> start = StartOf(first + j);
+        references[j] = start.reference;
+        others[j] = start.others;
+      }
       for (int64_t i = 0; i < n; ++i) {
         const int64_t at = (reverse ? n - 1 - i : i) * stride;
         Elements::To(x + at, elements, count);
@@ -57,7 +61,9 @@ class LogSumExpScan final : public ScanKernel {
     }
   }
 
-  ScanState Initial() const override { return ScanState::Of(LogSum<E>()); }
+  ScanState Start(int64_t row) const override {
+    return ScanState::Of(StartOf(row));
+  }
   ScanState Total(const void* x, int64_t count) const override {
     LogSum<E> sum;
     Scan(static_cast<const T*>(x), nullptr, count, &sum);
@@ -77,6 +83,13 @@ class LogSumExpScan final : public ScanKernel {
   }
 
  private:
+  // What comes before is like one element.
+  LogSum<E> StartOf(int64_t index) const {
+    LogSum<E> sum;
+    if (starts != nullptr) sum.Raise(static_cast<const E*>(starts)[index]);
+    return sum;
+  }
+
   // Adds n elements to `sum`, and writes the logarithms to y unless it is null.
   void Scan(const T* x, T* y, int64_t n, LogSum<E>* sum) const {
     constexpr int64_t kPiece = 1024;

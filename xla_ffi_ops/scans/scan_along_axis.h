@@ -31,6 +31,16 @@ int IndexIn(DTypes<dtypes...>, ffi::DataType dtype) {
   return count;
 }
 
+// What scans of x start from.
+template <typename Op, ffi::DataType... dtypes>
+ffi::DataType StartDType(DTypes<dtypes...> list, ffi::DataType x) {
+  return Dispatch(list, x, [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    using Start = typename Op::template Start<T>;
+    return std::is_same_v<Start, T> ? x : kDTypeOf<Start>;
+  });
+}
+
 }  // namespace internal
 
 // Scans x, [rows, n, columns], along its middle axis to y. Threads share the
@@ -40,29 +50,47 @@ HandlerResult ScanRows(const CpuContext& device,
                        void* y, int64_t rows, int64_t columns);
 
 // The handler of an operation of scan_ops.h on elements of these dtypes: scans
-// x, [leading..., n, trailing...], to y.
-template <typename Op, typename OpDTypes>
+// x, [leading..., n, trailing...], to y. If there is a `start`, [leading...,
+// trailing...], scans start from that.
+template <typename Op, typename OpDTypes, typename... Start>
 HandlerResult ScanAlongAxis(CpuContext device, bool reverse,
                             int64_t trailing_rank, ffi::AnyBuffer x,
-                            ffi::Result<ffi::AnyBuffer> y) {
+                            Start... start, ffi::Result<ffi::AnyBuffer> y) {
   Dim n = kUnknownDim;
+  const auto dtype = x.element_type();
   Checks checks;
   checks.TrailingRank(trailing_rank);
   checks.Operand("x", x, OpDTypes(), {&n});
-  checks.Result("y", *y, x.element_type(), {&n});
   if (!checks.ok()) return checks.error();
-  const int type = internal::IndexIn(OpDTypes(), x.element_type());
-  return ScanRows(device, MakeScan<Op>(type, n, reverse), x.untyped_data(),
-                  y->untyped_data(), Product(checks.loops()),
+  // Like a result, it has all loop dimensions in full.
+  (checks.Result("start", start, internal::StartDType<Op>(OpDTypes(), dtype),
+                 {}),
+   ...);
+  checks.Result("y", *y, dtype, {&n});
+  if (!checks.ok()) return checks.error();
+  const void* starts = nullptr;
+  ((starts = start.untyped_data()), ...);
+  const int type = internal::IndexIn(OpDTypes(), dtype);
+  return ScanRows(device, MakeScan<Op>(type, n, reverse, starts),
+                  x.untyped_data(), y->untyped_data(), Product(checks.loops()),
                   Product(checks.trailing()));
 }
 
-// Exports ScanAlongAxis as a handler.
-#define XLA_FFI_OPS_DEFINE_SCAN(handler, Op, dtypes)               \
-  XLA_FFI_OPS_DEFINE_HANDLER(handler, (ScanAlongAxis<Op, dtypes>), \
-                             .Attr<bool>("reverse")                \
-                                 .Attr<int64_t>("trailing_rank")   \
-                                 .Arg<ffi::AnyBuffer>()            \
+// Exports ScanAlongAxis as a handler: XLA_FFI_OPS_DEFINE_SCAN(handler, Op,
+// dtypes), and likewise that from a start.
+#define XLA_FFI_OPS_DEFINE_SCAN(handler, ...)                       \
+  XLA_FFI_OPS_DEFINE_HANDLER(handler, (ScanAlongAxis<__VA_ARGS__>), \
+                             .Attr<bool>("reverse")                 \
+                                 .Attr<int64_t>("trailing_rank")    \
+                                 .Arg<ffi::AnyBuffer>()             \
+                                 .Ret<ffi::AnyBuffer>())
+#define XLA_FFI_OPS_DEFINE_SCAN_FROM(handler, ...)                         \
+  XLA_FFI_OPS_DEFINE_HANDLER(handler,                                      \
+                             (ScanAlongAxis<__VA_ARGS__, ffi::AnyBuffer>), \
+                             .Attr<bool>("reverse")                        \
+                                 .Attr<int64_t>("trailing_rank")           \
+                                 .Arg<ffi::AnyBuffer>()                    \
+                                 .Arg<ffi::AnyBuffer>()                    \
                                  .Ret<ffi::AnyBuffer>())
 
 }  // namespace xla_ffi_ops

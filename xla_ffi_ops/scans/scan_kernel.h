@@ -31,30 +31,35 @@ struct ScanState {
   uint64_t bits[2] = {};
 };
 
-// A scan along an axis of n elements. `reverse` scans from the last one.
+// A scan along an axis of n elements. `reverse` scans from the last one. Rows
+// or columns each start from an element of `starts`, which may be null.
 // Threads may call all functions at once.
 class ScanKernel {
  public:
-  ScanKernel(int64_t n, bool reverse, int element_bytes, bool in_blocks)
+  ScanKernel(int64_t n, bool reverse, const void* starts, int element_bytes,
+             bool in_blocks)
       : n(n),
         reverse(reverse),
+        starts(starts),
         element_bytes(element_bytes),
         in_blocks(in_blocks) {}
   virtual ~ScanKernel() = default;
 
-  // Scans rows of n elements, which follow one another.
-  virtual void Rows(const void* x, void* y, int64_t rows) const = 0;
+  // Scans rows of n elements, which follow one another; x is row `first`.
+  virtual void Rows(const void* x, void* y, int64_t first,
+                    int64_t rows) const = 0;
 
   // Scans `width` columns of an array whose rows are `stride` elements apart.
-  virtual void Columns(const void* x, void* y, int64_t stride,
+  // x is column `first`.
+  virtual void Columns(const void* x, void* y, int64_t first, int64_t stride,
                        int64_t width) const = 0;
 
   // A row of more than kBlock elements is scanned in blocks, in Rows too. The
   // `base` of a block is the total of all blocks before it; each result of the
-  // block includes it. The first block has the base Initial(), and
+  // block includes it. The first block has the base Start(row), and
   // Join(base, Total(block)) is the base of the next block.
   static constexpr int64_t kBlock = 16 * 1024;
-  virtual ScanState Initial() const = 0;
+  virtual ScanState Start(int64_t row) const = 0;
   virtual ScanState Total(const void* x, int64_t count) const = 0;
   virtual ScanState Join(ScanState base, ScanState total) const = 0;
   virtual void Block(const void* x, void* y, int64_t count,
@@ -62,6 +67,7 @@ class ScanKernel {
 
   const int64_t n;
   const bool reverse;
+  const void* const starts;
   const int element_bytes;
   const bool in_blocks;  // whether Total and Block may be called
 };
@@ -96,9 +102,11 @@ std::unique_ptr<ScanKernel> MakeOfType(List list, int index, Make make) {
 using ScanTypes = Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
                         uint32_t, uint64_t, Float16, BFloat16, float, double>;
 
-// The kernel of an operation of scan_ops.h for one of its types.
+// The kernel of an operation of scan_ops.h for one of its types. `starts` are
+// of the operation's type for that.
 template <typename Op>
-std::unique_ptr<ScanKernel> MakeScan(int type, int64_t n, bool reverse);
+std::unique_ptr<ScanKernel> MakeScan(int type, int64_t n, bool reverse,
+                                     const void* starts);
 
 }  // namespace xla_ffi_ops
 

@@ -26,6 +26,9 @@ using Unsigned =
                                 TypeTag<T>>::type;
 
 struct Sum {
+  // What a scan of elements of type T may start from.
+  template <typename T>
+  using Start = std::conditional_t<std::is_integral_v<T>, T, double>;
   // What elements of type T are converted to.
   template <typename T>
   using Elements = Numbers<Unsigned<T>>;
@@ -47,6 +50,8 @@ struct Sum {
 
 struct Product {
   template <typename T>
+  using Start = Sum::Start<T>;
+  template <typename T>
   using Elements = Numbers<Unsigned<T>>;
   template <typename T>
   using Wide = WideSum<T>;
@@ -67,6 +72,8 @@ struct Product {
 template <bool kMax>
 struct Extremum {
   template <typename T>
+  using Start = T;
+  template <typename T>
   using Elements = std::conditional_t<std::is_integral_v<T>, Numbers<T>,
                                       OrderedBits</*kNanIsLast=*/kMax, T>>;
   template <typename T>
@@ -85,8 +92,11 @@ struct Extremum {
   }
 };
 
-// log_sum_exp.h has it, of floating-point numbers.
-struct LogSumExp;
+// Of floating-point numbers; log_sum_exp.h has the rest.
+struct LogSumExp {
+  template <typename T>
+  using Start = typename Numbers<T>::Element;
+};
 
 }  // namespace xla_ffi_ops::internal
 

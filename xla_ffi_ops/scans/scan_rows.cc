@@ -38,7 +38,7 @@ class SharedBlocks {
     const ScanState total =
         is_last ? ScanState() : kernel_->Total(x_ + at, block.count);
     const ScanState base =
-        b == 0 ? kernel_->Initial() : WaitFor(&bases_[index]);
+        b == 0 ? kernel_->Start(row) : WaitFor(&bases_[index]);
     if (!is_last) bases_[index + 1].Set(kernel_->Join(base, total));
     kernel_->Block(x_ + at, y_ + at, block.count, base);
   }
@@ -87,16 +87,17 @@ HandlerResult ScanRows(const CpuContext& device,
     const int64_t width =
         std::min(columns, std::clamp<int64_t>(share / line, 1, 64) * line);
     const int64_t strips = (columns + width - 1) / width;
-    return ParallelFor(device.pool, rows * strips, Grain(2 * width * n * bytes),
-                       [=](int64_t begin, int64_t end) {
-                         for (int64_t i = begin; i < end; ++i) {
-                           const int64_t column = i % strips * width;
-                           const int64_t at =
-                               (i / strips * n * columns + column) * bytes;
-                           kernel->Columns(from + at, to + at, columns,
-                                           std::min(width, columns - column));
-                         }
-                       });
+    return ParallelFor(
+        device.pool, rows * strips, Grain(2 * width * n * bytes),
+        [=](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t column = i % strips * width;
+            const int64_t row = i / strips;
+            const int64_t at = (row * n * columns + column) * bytes;
+            kernel->Columns(from + at, to + at, row * columns + column, columns,
+                            std::min(width, columns - column));
+          }
+        });
   }
   rows *= columns;
   if (threads > 1 && kernel->in_blocks && n > 4 * ScanKernel::kBlock &&
@@ -109,7 +110,7 @@ HandlerResult ScanRows(const CpuContext& device,
   return ParallelFor(device.pool, rows, Grain(2 * n * bytes),
                      [=](int64_t begin, int64_t end) {
                        const int64_t at = begin * n * bytes;
-                       kernel->Rows(from + at, to + at, end - begin);
+                       kernel->Rows(from + at, to + at, begin, end - begin);
                      });
 }
 

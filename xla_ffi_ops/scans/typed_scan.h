@@ -24,18 +24,24 @@ class TypedScan final : public ScanKernel {
   static constexpr bool kConverted = Elements::kConverts;
 
  public:
-  TypedScan(int64_t n, bool reverse)
-      : ScanKernel(n, reverse, sizeof(T), Op::kInBlocks) {}
+  TypedScan(int64_t n, bool reverse, const void* starts)
+      : ScanKernel(n, reverse, starts, sizeof(T), Op::kInBlocks) {}
 
-  void Rows(const void* from, void* to, int64_t rows) const override {
+  void Rows(const void* from, void* to, int64_t first,
+            int64_t rows) const override {
     const T* x = static_cast<const T*>(from);
     T* y = static_cast<T*>(to);
-    for (; rows > 0; --rows, x += n, y += n) {
-      if (!in_blocks || n <= kBlock) {
-        Scan(x, y, n, kIdentity);
+    for (int64_t row = first; row < first + rows; ++row, x += n, y += n) {
+      const bool is_short = !in_blocks || n <= kBlock;
+      if (is_short && starts == nullptr) {
+        Scan(x, y, n, kIdentity);  // compiled without it
         continue;
       }
-      W base = kIdentity;
+      W base = StartOf(row);
+      if (is_short) {
+        Scan(x, y, n, base);
+        continue;
+      }
       for (int64_t b = 0; b * kBlock < n; ++b) {
         const ScanBlock block(n, reverse, b);
         W total = Scan(x + block.begin, y + block.begin, block.count, base);
@@ -45,16 +51,16 @@ class TypedScan final : public ScanKernel {
     }
   }
 
-  void Columns(const void* from, void* to, int64_t stride,
+  void Columns(const void* from, void* to, int64_t first, int64_t stride,
                int64_t width) const override {
     constexpr int64_t kMost = 1024;  // states fit the fastest cache
     const T* x = static_cast<const T*>(from);
     T* y = static_cast<T*>(to);
-    for (; width > 0; width -= kMost, x += kMost, y += kMost) {
+    for (; width > 0; width -= kMost, first += kMost, x += kMost, y += kMost) {
       const int64_t count = std::min(width, kMost);
       W states[kMost];
       E elements[kConverted ? kMost : 1];
-      std::fill_n(states, count, kIdentity);
+      for (int64_t j = 0; j < count; ++j) states[j] = StartOf(first + j);
       for (int64_t i = 0; i < n; ++i) {
         const int64_t at = (reverse ? n - 1 - i : i) * stride;
         if constexpr (kConverted) {
@@ -68,7 +74,9 @@ class TypedScan final : public ScanKernel {
     }
   }
 
-  ScanState Initial() const override { return ScanState::Of(kIdentity); }
+  ScanState Start(int64_t row) const override {
+    return ScanState::Of(StartOf(row));
+  }
   ScanState Total(const void* x, int64_t count) const override {
     return ScanState::Of(
         Scan(static_cast<const T*>(x), nullptr, count, kIdentity));
@@ -84,15 +92,29 @@ class TypedScan final : public ScanKernel {
   }
 
  private:
+  W StartOf(int64_t index) const {
+    using S = typename Op::template Start<T>;
+    if (starts == nullptr) return kIdentity;
+    const S start = static_cast<const S*>(starts)[index];
+    if constexpr (std::is_same_v<S, T>) {
+      E element;
+      Elements::To(&start, &element, 1);
+      return element;
+    } else {
+      return start;
+    }
+  }
+
   // Scans n elements, and writes them to y unless it is null. Returns their
-  // total, without `base`.
+  // total, without `base` if there are blocks.
   W Scan(const T* x, T* y, int64_t n, W base) const {
     if constexpr (!kConverted) {
-      return ScanRow<Op, E>(x, y, n, reverse, base, kIdentity);
+      return ScanRow<Op, E>(x, y, n, reverse, base,
+                            Op::kInBlocks ? kIdentity : base);
     } else {
       constexpr int64_t kPiece = 1024;
       E piece[kPiece];
-      W carry = kIdentity;
+      W carry = Op::kInBlocks ? kIdentity : base;
       for (int64_t done = 0; done < n; done += kPiece) {
         const int64_t count = std::min(kPiece, n - done);
         const int64_t at = reverse ? n - done - count : done;
@@ -110,10 +132,12 @@ class TypedScan final : public ScanKernel {
 
 // Each op's .cc instantiates this for its operation.
 template <typename Op>
-std::unique_ptr<ScanKernel> MakeScan(int type, int64_t n, bool reverse) {
+std::unique_ptr<ScanKernel> MakeScan(int type, int64_t n, bool reverse,
+                                     const void* starts) {
   return internal::MakeOfType(ScanTypes(), type, [=](auto tag) {
     using Elements = typename Op::template Elements<TypeOf<decltype(tag)>>;
-    return std::make_unique<internal::TypedScan<Op, Elements>>(n, reverse);
+    return std::make_unique<internal::TypedScan<Op, Elements>>(n, reverse,
+                                                               starts);
   });
 }
 

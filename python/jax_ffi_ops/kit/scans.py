@@ -51,6 +51,46 @@ def scan_op(
   )
 
 
+def scan_from_op(
+    name: str,
+    library: Library,
+    join: Callable[[jax.Array, jax.Array], jax.Array],
+    allowed: Collection[Any] = dtypes.NUMBERS,
+    starts: Any = "x",
+    **rules: Any,
+) -> Op:
+  """Declares the op that scans a piece of an axis, for a device that has it.
+
+  It is `name`_from, and takes what the elements before the piece make.
+
+  Args:
+    name: of the op that scans an axis, and of the function of jax.lax.
+    library: the shared object with its handler.
+    join: of that, and of the results of a piece by itself.
+    allowed: the dtypes that the function of jax.lax takes.
+    starts: likewise, that what comes before may have. The handler expects the
+      type of its sums, or that of the elements.
+    **rules: rules for derivatives, as for `kit.op`.
+  """
+  namesake = getattr(jax.lax, name)
+
+  def reference(x, start, *, reverse):
+    y = namesake(x.astype(start.dtype), reverse=reverse)
+    return join(start, y).astype(x.dtype)
+
+  return declare(
+      name + "_from",
+      library=library,
+      signature="(n,*),(*)->(n,*)",
+      attributes={"reverse": np.bool_},
+      reference=reference,
+      dtypes={"x": allowed, "start": starts},
+      results=lambda x, start, **_: (x.dtype,),
+      broadcast_operands=True,
+      **rules,
+  )
+
+
 def scan(
     op: Op,
     namesake: Callable[..., jax.Array],

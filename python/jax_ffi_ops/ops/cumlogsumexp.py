@@ -23,53 +23,70 @@ def _share(lower, upper):
   return jnp.exp(jax.lax.clamp(least, difference, above))
 
 
-def _jvp(x, y, x_dot, *, reverse):
+def _jvp_from(x, start, y, x_dot, start_dot, *, reverse):
   wide = kit.accumulator(x.dtype)
   if x.dtype != wide:  # y is rounded, and exp(x - y) would be far off.
     x, x_dot = x.astype(wide), x_dot.astype(wide)
-    y = _cumlogsumexp(x, reverse=reverse)
+    if start is None:
+      y = _cumlogsumexp(x, reverse=reverse)
+    else:
+      y = _cumlogsumexp_from(x, start, reverse=reverse)
   # y_dot[t] = exp(y[t-1] - y[t]) y_dot[t-1] + exp(x[t] - y[t]) x_dot[t].
-  before = step_before(y, -np.inf, reverse)
+  before = step_before(y, -np.inf if start is None else start, reverse)
   return linear_recurrence(
-      _share(before, y), _share(x, y) * x_dot, reverse=reverse
+      _share(before, y), _share(x, y) * x_dot, start_dot, reverse=reverse
   )
 
 
-def _total(x, *, reverse):
-  del reverse
-  return _cumlogsumexp(x.astype(kit.accumulator(x.dtype)), reverse=False)[-1]
+@jax.custom_jvp
+def _total(x):
+  largest, info = jnp.max(x), jnp.finfo(x.dtype)
+  # An infinity minus the largest number is that infinity, and not NaN.
+  finite = jnp.clip(largest, info.min, info.max)
+  shares = jnp.sum(jnp.exp(x - finite), dtype=np.float64)
+  return largest + jnp.log(shares).astype(x.dtype)
 
 
-def _of_piece(x, before, after, *, reverse):
-  """What comes before is one more element."""
-  (carry,) = after if reverse else before
-  parts = x.astype(carry.dtype), carry[None]
-  y = _cumlogsumexp(
-      jnp.concatenate(parts if reverse else parts[::-1]), reverse=reverse
-  )
-  return (y[:-1] if reverse else y[1:]).astype(x.dtype)
+@_total.defjvp
+def _(primals, tangents):
+  (x,), (x_dot,) = primals, tangents
+  total = _total(x)
+  return total, jnp.sum(_share(x, total) * x_dot)
 
+
+_LIBRARY = kit.Library(
+    pathlib.Path(__file__).with_name("libcumlogsumexp_ext.so"),
+    prefix="xla_ffi_ops_",
+)
+
+_cumlogsumexp_from = kit.scan_from_op(
+    "cumlogsumexp",
+    _LIBRARY,
+    jnp.logaddexp,
+    kit.FLOATING,
+    starts=kit.FLOATING,
+    jvp=_jvp_from,
+)
 
 _cumlogsumexp = kit.scan_op(
     "cumlogsumexp",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libcumlogsumexp_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=_LIBRARY,
     allowed=kit.FLOATING,
-    jvp=_jvp,
+    jvp=lambda x, y, x_dot, *, reverse: _jvp_from(
+        x, None, y, x_dot, None, reverse=reverse
+    ),
     split=kit.Split(
-        local=_total,
+        local=lambda x, *, reverse: _total(x.astype(kit.accumulator(x.dtype))),
         identity=lambda x, *, reverse: -np.inf,
-        combine=lambda a, b, *, reverse: (
-            _total(jnp.stack([a[0], b[0]]), reverse=reverse),
+        combine=lambda a, b, *, reverse: (_total(jnp.stack([a[0], b[0]])),),
+        apply=lambda x, before, after, *, reverse: _cumlogsumexp_from(
+            x, (after if reverse else before)[0], reverse=reverse
         ),
-        apply=_of_piece,
     ),
 )
 
 
-@kit.public(_cumlogsumexp, *kit.ops_of(linear_recurrence))
+@kit.public(_cumlogsumexp, _cumlogsumexp_from, *kit.ops_of(linear_recurrence))
 def cumlogsumexp(
     operand: jax.Array, axis: int = 0, reverse: bool = False
 ) -> jax.Array:

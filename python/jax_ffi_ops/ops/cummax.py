@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running maxima."""
 
+import functools
 import pathlib
 
 import jax
@@ -10,35 +11,53 @@ import numpy as np
 from jax_ffi_ops import kit
 
 
-def _first_places(x, y, reverse):
-  """Returns where each of the running extrema `y` of `x` came first."""
-  n = x.shape[0]
-  if n == 0:
-    return jnp.zeros(0, np.int32)
-  start = x[-1:] if reverse else x[:1]
+def _first_places(x, start, y, reverse):
+  """Returns where each of the running extrema `y` of `x` came first.
+
+  `start` is at the place before x; it is new to no element that it equals.
+  """
   before = jnp.concatenate([y[1:], start] if reverse else [start, y[:-1]])
-  place = jnp.arange(n, dtype=np.int32)
+  place = jnp.arange(1, len(x) + 1, dtype=np.int32)
   # An element is new if it differs from the extremum before it; NaN, once.
   is_new = (x == y) & (x != before) | jnp.isnan(x) & ~jnp.isnan(before)
   if reverse:
-    return n - 1 - _cummax(jnp.where(is_new, n - 1 - place, 0), reverse=True)
-  return _cummax(jnp.where(is_new, place, 0), reverse=False)
+    place = place[::-1]
+  return _cummax(jnp.where(is_new, place, 0), reverse=reverse)
+
+
+def extremum_from_jvp(x, start, y, x_dot, start_dot, *, reverse):
+  places = _first_places(x, start[None], y, reverse)
+  if reverse:
+    x_dot = x_dot[::-1]
+  return (
+      jnp.concatenate([start_dot[None], x_dot])
+      .at[places]
+      .get(mode="promise_in_bounds")
+  )
 
 
 def extremum_jvp(x, y, x_dot, *, reverse):
-  places = _first_places(x, y, reverse)
+  """The first element is what comes before it, too."""
+  first = slice(-1, None) if reverse else slice(0, 1)
+  places = _first_places(x, x[first], y, reverse)
+  places = jnp.maximum(places - 1, 0)
+  if reverse:
+    places = len(x) - 1 - places
   return x_dot.at[places].get(mode="promise_in_bounds")
 
 
-def extremum_split(scan, sign):
+def extremum_split(scan_from, sign):
   """Returns how devices scan that each have a piece.
 
   A state is an extremum, and whether there is one.
 
   Args:
-    scan: the op.
+    scan_from: the op that scans a piece.
     sign: 1 if it finds minima, -1 if it finds maxima.
   """
+  extremum, place = (
+      (jnp.min, jax.lax.argmin) if sign > 0 else (jnp.max, jax.lax.argmax)
+  )
 
   def first(a, b):
     """Returns that of two states that comes first, unless b is more extreme."""
@@ -46,16 +65,32 @@ def extremum_split(scan, sign):
     keeps &= a[1] != 0
     return jnp.where(keeps, a[0], b[0]), a[1] | b[1]
 
+  @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+  def total(x, reverse):
+    del reverse
+    return extremum(x)
+
+  @total.defjvp
+  def _(reverse, primals, tangents):
+    (x,), (x_dot,) = primals, tangents
+    if reverse:
+      x, x_dot = x[::-1], x_dot[::-1]
+    first = place(x, 0, np.int32)
+    return extremum(x), x_dot.at[first].get(mode="promise_in_bounds")
+
   def local(x, *, reverse):
-    y = scan(x, reverse=reverse)[0 if reverse else -1]
+    y = total(x, reverse)
     if jnp.issubdtype(y.dtype, jnp.floating):
       y = y.astype(kit.accumulator(y.dtype))
     return y, np.int32(1)
 
   def apply(x, before, after, *, reverse):
-    y = scan(x, reverse=reverse)
-    carry = after if reverse else before
-    return first(carry, (y.astype(carry[0].dtype), 0))[0].astype(x.dtype)
+    carry, is_there = after if reverse else before
+    # The first element has its derivative, if nothing comes before it.
+    start = jnp.where(
+        is_there != 0, carry.astype(x.dtype), x[-1 if reverse else 0]
+    )
+    return scan_from(x, start, reverse=reverse)
 
   return kit.Split(
       local=local,
@@ -65,18 +100,24 @@ def extremum_split(scan, sign):
   )
 
 
+_LIBRARY = kit.Library(
+    pathlib.Path(__file__).with_name("libcummax_ext.so"),
+    prefix="xla_ffi_ops_",
+)
+
+_cummax_from = kit.scan_from_op(
+    "cummax", _LIBRARY, jnp.maximum, jvp=extremum_from_jvp
+)
+
 _cummax = kit.scan_op(
     "cummax",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libcummax_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=_LIBRARY,
     jvp=extremum_jvp,
-    split=extremum_split(lambda *x, **y: _cummax(*x, **y), -1),
+    split=extremum_split(_cummax_from, -1),
 )
 
 
-@kit.public(_cummax)
+@kit.public(_cummax, _cummax_from)
 def cummax(
     operand: jax.Array, axis: int = 0, reverse: bool = False
 ) -> jax.Array:

@@ -4,23 +4,31 @@
 import pathlib
 
 import jax
+import jax.numpy as jnp
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.cummax import extremum_from_jvp
 from jax_ffi_ops.ops.cummax import extremum_jvp
 from jax_ffi_ops.ops.cummax import extremum_split
 
+_LIBRARY = kit.Library(
+    pathlib.Path(__file__).with_name("libcummin_ext.so"),
+    prefix="xla_ffi_ops_",
+)
+
+_cummin_from = kit.scan_from_op(
+    "cummin", _LIBRARY, jnp.minimum, jvp=extremum_from_jvp
+)
+
 _cummin = kit.scan_op(
     "cummin",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libcummin_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=_LIBRARY,
     jvp=extremum_jvp,
-    split=extremum_split(lambda *x, **y: _cummin(*x, **y), 1),
+    split=extremum_split(_cummin_from, 1),
 )
 
 
-@kit.public(_cummin)
+@kit.public(_cummin, _cummin_from)
 def cummin(
     operand: jax.Array, axis: int = 0, reverse: bool = False
 ) -> jax.Array:

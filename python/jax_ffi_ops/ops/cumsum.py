@@ -10,39 +10,66 @@ import numpy as np
 from jax_ffi_ops import kit
 
 
-def _sum(x, *, reverse):
-  del reverse
+def _sum(x):
   if jnp.issubdtype(x.dtype, jnp.integer):
     return jnp.sum(x, dtype=x.dtype)
-  return jnp.sum(x, dtype=np.float64)
+  return _total(x)
 
 
-def _of_piece(x, before, after, *, reverse):
+def _of_piece(x, before, after, reverse):
   (carry,) = after if reverse else before
-  wide = x
-  if jnp.issubdtype(x.dtype, jnp.floating):
-    wide = x.astype(kit.accumulator(x.dtype))
-  y = _cumsum(wide, reverse=reverse)
-  return (y.astype(carry.dtype) + carry).astype(x.dtype)
+  return _cumsum_from(x, carry, reverse=reverse)
 
+
+def _split(local, apply, **backward):
+  return kit.Split(
+      local=local,
+      identity=lambda *, reverse: -0.0,  # 0.0 would turn -0.0 into 0.0.
+      combine=lambda a, b, *, reverse: (a[0] + b[0],),
+      apply=apply,
+      **backward,
+  )
+
+
+_LIBRARY = kit.Library(
+    pathlib.Path(__file__).with_name("libcumsum_ext.so"),
+    prefix="xla_ffi_ops_",
+)
+
+_cumsum_from = kit.scan_from_op("cumsum", _LIBRARY, jnp.add, starts=kit.NUMBERS)
 
 _cumsum = kit.scan_op(
     "cumsum",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libcumsum_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=_LIBRARY,
     transpose=lambda dy, *, reverse: _cumsum(dy, reverse=not reverse),
-    split=kit.Split(
-        local=_sum,
-        identity=lambda *, reverse: 0,
-        combine=lambda a, b, *, reverse: (a[0] + b[0],),
-        apply=_of_piece,
+    split=_split(
+        lambda x, *, reverse: _sum(x),
+        lambda x, before, after, *, reverse: _of_piece(
+            x, before, after, reverse
+        ),
+        backward=_split(
+            lambda dy, *, reverse: _sum(dy),
+            lambda dy, before, after, *, reverse: _of_piece(
+                dy, before, after, not reverse
+            ),
+        ),
     ),
 )
 
 
-@kit.public(_cumsum)
+with jax.enable_x64(True):  # Split cores are computed with 64-bit types, too.
+  # XLA's sums in float64 take as long as a scan.
+  _total = kit.op(
+      "cumsum_total",
+      library=_LIBRARY,
+      signature="(n,*)->(*)",
+      reference=lambda x: jnp.sum(x, dtype=np.float64),
+      dtypes=kit.FLOATING,
+      outputs=("total",),
+  )
+
+
+@kit.public(_cumsum, _cumsum_from, _total)
 def cumsum(
     operand: jax.Array, axis: int = 0, reverse: bool = False
 ) -> jax.Array:

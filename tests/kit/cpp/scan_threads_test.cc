@@ -40,16 +40,20 @@ void CheckThreads(int64_t size, Run run) {
 template <typename Op, typename OpDTypes>
 void TestScan() {
   const int type = internal::IndexIn(OpDTypes(), ffi::F32);
+  const std::vector<typename Op::template Start<float>> starts(300, 2);
   // A long row is shared by threads; so are many rows, and columns.
   constexpr int64_t kShapes[][3] = {
       {1, 300001, 1}, {300, 301, 1}, {2, 301, 99}, {12, 1000, 1}};
   for (const auto& [rows, n, columns] : kShapes) {
     const std::vector<float> x = Numbers(rows * n * columns);
     for (const bool reverse : {false, true}) {
-      CheckThreads(x.size(), [&](const CpuContext& device, float* y) {
-        return ScanRows(device, MakeScan<Op>(type, n, reverse), x.data(), y,
-                        rows, columns);
-      });
+      for (const void* from :
+           {(const void*)nullptr, (const void*)starts.data()}) {
+        CheckThreads(x.size(), [&](const CpuContext& device, float* y) {
+          return ScanRows(device, MakeScan<Op>(type, n, reverse, from),
+                          x.data(), y, rows, columns);
+        });
+      }
     }
   }
 }

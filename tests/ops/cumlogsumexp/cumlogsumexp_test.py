@@ -63,7 +63,7 @@ class CumLogSumExpTest(testing.OpTest):
   )
 
 
-class RunningLogSumExpTest(scans.ScanTest):
+class RunningLogSumExpTest(scans.SplitScanTest):
   op = staticmethod(cumlogsumexp)
   ufunc = np.logaddexp
   dtypes = kit.FLOATING
@@ -71,6 +71,9 @@ class RunningLogSumExpTest(scans.ScanTest):
 
   def values(self, rng, shape):
     return rng.normal(size=shape) * 3
+
+  def start_type(self, dtype):
+    return kit.accumulator(dtype)
 
   def _check(self, x):
     for axis in (0, 1):

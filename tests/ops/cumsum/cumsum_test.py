@@ -3,9 +3,11 @@
 
 from absl.testing import absltest
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import cumsum
+from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing import Case
@@ -39,13 +41,35 @@ class CumSumTest(testing.OpTest):
   )
 
 
-class RunningSumsTest(scans.ScanTest):
+class RunningSumsTest(scans.SplitScanTest):
   op = staticmethod(cumsum)
   ufunc = np.add
   errors = staticmethod(_errors)
 
   def values(self, rng, shape):
     return rng.normal(size=shape)
+
+  def start_type(self, dtype):
+    return np.float64 if jnp.issubdtype(dtype, jnp.floating) else dtype
+
+  def test_start_is_rounded_with_the_sum(self):
+    scan_from = kit.ops_of(cumsum)[1]
+    x = np.array([[-1e9, 1], [1, -1e9]], np.float32)
+    for axis in (0, 1):
+      y = scan_from(x, np.array([1e9 + 0.5, 2]), axis=axis, reverse=False)
+      wanted = x.cumsum(axis, np.float64) + np.expand_dims([1e9 + 0.5, 2], axis)
+      np.testing.assert_array_equal(y, wanted.astype(np.float32))
+
+  def test_totals(self):
+    total = kit.ops_of(cumsum)[2]
+    for dtype in kit.FLOATING:
+      for x, axis, _ in self.calls(dtype):
+        y = total(x, axis=axis)
+        self.assertEqual(y.dtype, np.float64)
+        wide = x.astype(np.longdouble)
+        allowed = gamma(x.shape[axis], np.float64) * np.sum(abs(wide), axis)
+        distance = abs(np.asarray(y) - np.sum(wide, axis))
+        np.testing.assert_array_equal(distance <= allowed, True)
 
   def test_many_equal_terms(self):
     """In float32, sums of these would be off by thousands of units."""

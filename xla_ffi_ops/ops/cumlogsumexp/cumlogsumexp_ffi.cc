@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handler of cumlogsumexp, (n,*)->(n,*).
+// The handlers of cumlogsumexp, (n,*)->(n,*), and from a start,
+// (n,*),(*)->(n,*).
 #include "xla_ffi_ops/scans/scan_along_axis.h"
 
 namespace xla_ffi_ops {
 
 XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cumlogsumexp_fwd, internal::LogSumExp,
                         FloatDTypes);
+XLA_FFI_OPS_DEFINE_SCAN_FROM(xla_ffi_ops_cumlogsumexp_from_fwd,
+                             internal::LogSumExp, FloatDTypes);
 
 }  // namespace xla_ffi_ops

@@ -4,8 +4,7 @@
 
 namespace xla_ffi_ops {
 
-template std::unique_ptr<ScanKernel> MakeScan<internal::Extremum<true>>(int,
-                                                                        int64_t,
-                                                                        bool);
+template std::unique_ptr<ScanKernel> MakeScan<internal::Extremum<true>>(
+    int, int64_t, bool, const void*);
 
 }  // namespace xla_ffi_ops

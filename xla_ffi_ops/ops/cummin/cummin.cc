@@ -5,6 +5,6 @@
 namespace xla_ffi_ops {
 
 template std::unique_ptr<ScanKernel> MakeScan<internal::Extremum<false>>(
-    int, int64_t, bool);
+    int, int64_t, bool, const void*);
 
 }  // namespace xla_ffi_ops

@@ -5,6 +5,7 @@
 namespace xla_ffi_ops {
 
 template std::unique_ptr<ScanKernel> MakeScan<internal::Product>(int, int64_t,
-                                                                 bool);
+                                                                 bool,
+                                                                 const void*);
 
 }  // namespace xla_ffi_ops
