@@ -206,11 +206,11 @@ XLA_FFI_OPS_HD To FromMask(M mask) {
 // g++ would compute the two conditions as integers, and branch.
 template <typename V>
 XLA_FFI_OPS_HD V Max(V a, V b) {
-  return Select(a != a, a, Select(a > b, a, b));
+  return math::Select(a != a, a, math::Select(a > b, a, b));
 }
 template <typename V>
 XLA_FFI_OPS_HD V Min(V a, V b) {
-  return Select(a != a, a, Select(a < b, a, b));
+  return math::Select(a != a, a, math::Select(a < b, a, b));
 }
 
 template <typename V>
