@@ -37,6 +37,11 @@ struct Block {
   int64_t Row(int lane) const { return std::min(row + lane, last); }
 };
 
+// a modulo a size b, from 0 to b - 1, or 0: jax.numpy.roll has such sizes.
+inline int64_t Modulo(int64_t a, int64_t b) {
+  return b == 0 ? 0 : (a % b + b) % b;
+}
+
 namespace internal {
 
 // An element that XLA stores, as a kernel computes with it.

@@ -3,7 +3,12 @@
 #ifndef XLA_FFI_OPS_LANES_MATH_H_
 #define XLA_FFI_OPS_LANES_MATH_H_
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/math/erf.h"
@@ -26,7 +31,6 @@ using math::Atan;
 using math::Atan2;
 using math::Atanh;
 using math::Cbrt;
-using math::Cos;
 using math::Cosh;
 using math::Erf;
 using math::Erfc;
@@ -39,11 +43,37 @@ using math::Log1p;
 using math::Logistic;
 using math::Pow;
 using math::Rsqrt;
-using math::Sin;
 using math::Sinh;
 using math::Sqrt;
 using math::Tan;
 using math::Tanh;
+
+// Sines and cosines of n elements; one of the two may be nullptr. Scalars are
+// computed in vectors.
+template <typename T, typename Sin, typename Cos>
+XLA_FFI_OPS_HD void SinCos(int64_t n, const T* x, Sin sin, Cos cos) {
+  constexpr bool has_sin = !std::is_null_pointer_v<Sin>;
+  constexpr bool has_cos = !std::is_null_pointer_v<Cos>;
+  constexpr int64_t kLanes = 32 / sizeof(Element<T>);
+  if (!kIsScalar<T> || n <= 2) {
+    for (int64_t i = 0; i < n; ++i) {
+      const auto both = math::SinCos(x[i]);
+      if constexpr (has_sin) sin[i] = both.sin;
+      if constexpr (has_cos) cos[i] = both.cos;
+    }
+    return;
+  }
+  const size_t bytes = std::min(n, kLanes) * sizeof(T);
+  for (int64_t i = 0; i < n; i += kLanes) {
+    // The last vector begins before the end of the one before it.
+    const int64_t at = std::max<int64_t>(0, std::min(i, n - kLanes));
+    Vector<Element<T>, kLanes> part{};
+    std::memcpy(&part, x + at, bytes);
+    const auto both = math::SinCos(part);
+    if constexpr (has_sin) std::memcpy(sin + at, &both.sin, bytes);
+    if constexpr (has_cos) std::memcpy(cos + at, &both.cos, bytes);
+  }
+}
 
 #define XLA_FFI_OPS_PER_LANE(Name, function)                              \
   template <typename V>                                                   \

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/math/vector.h"
 
 namespace xla_ffi_ops::lanes {
 
@@ -112,7 +113,7 @@ XLA_FFI_OPS_HD V Splat(T x) {
 template <typename M, typename From>
 XLA_FFI_OPS_HD M As(From m) {
   if constexpr (std::is_same_v<M, From>) {
-    return m;
+    return math::Opaque(m);
   } else if constexpr (kIsScalar<M>) {
     return static_cast<M>(m);
   } else {
@@ -133,20 +134,12 @@ XLA_FFI_OPS_HD V Select(M mask, V a, V b) {
   if constexpr (kIsScalar<M>) {
     return mask ? a : b;
   } else {
-    return As<Like<internal::IntOf<sizeof(Element<V>)>, V>>(mask) ? a : b;
+    using Wide = Like<internal::IntOf<sizeof(Element<V>)>, V>;
+    return math::Select(As<Wide>(mask), a, b);
   }
 }
 
-template <typename M>
-XLA_FFI_OPS_HD bool Any(M mask) {
-  if constexpr (kIsScalar<M>) {
-    return mask;
-  } else {
-    Element<M> all = 0;
-    for (int l = 0; l < kLanesOf<M>; ++l) all |= mask[l];
-    return all != 0;
-  }
-}
+using math::Any;
 
 template <typename To, typename V>
 XLA_FFI_OPS_HD To Bits(V x) {
@@ -213,13 +206,11 @@ XLA_FFI_OPS_HD To FromMask(M mask) {
 // g++ would compute the two conditions as integers, and branch.
 template <typename V>
 XLA_FFI_OPS_HD V Max(V a, V b) {
-  const V larger = a > b ? a : b;
-  return a != a ? a : larger;
+  return math::Select(a != a, a, math::Select(a > b, a, b));
 }
 template <typename V>
 XLA_FFI_OPS_HD V Min(V a, V b) {
-  const V smaller = a < b ? a : b;
-  return a != a ? a : smaller;
+  return math::Select(a != a, a, math::Select(a < b, a, b));
 }
 
 template <typename V>
@@ -230,7 +221,7 @@ XLA_FFI_OPS_HD V Abs(V x) {
     using Max = std::numeric_limits<Element<I>>;
     return Bits<V>(Bits<I>(x) & Max::max());
   } else if constexpr (std::is_signed_v<E>) {
-    return x < E(0) ? -x : x;
+    return Select(x < E(0), V(-x), x);
   } else {
     return x;
   }
@@ -240,11 +231,12 @@ template <typename V>
 XLA_FFI_OPS_HD V Sign(V x) {
   using E = Element<V>;
   const V one = Splat<V>(E(1));
-  const V positive = x > E(0) ? one : x;  // 0, -0 and NaN are their own signs.
+  // 0, -0 and NaN are their own signs.
+  const V positive = Select(x > E(0), one, x);
   if constexpr (std::is_unsigned_v<E>)
     return positive;
   else
-    return x < E(0) ? -one : positive;
+    return Select(x < E(0), V(-one), positive);
 }
 
 template <typename M, typename V>
@@ -319,23 +311,23 @@ template <typename V>
 XLA_FFI_OPS_HD V ShiftLeft(V a, V by) {
   using U = internal::UnsignedOf<V>;
   const U shift = Bits<U>(by);
-  const U in = shift < internal::kBitsOf<V> ? shift : U{};
+  const U in = Select(shift < internal::kBitsOf<V>, shift, U{});
   const U moved = Bits<U>(a) << in;
-  return Bits<V>(shift < internal::kBitsOf<V> ? moved : U{});
+  return Bits<V>(Select(shift < internal::kBitsOf<V>, moved, U{}));
 }
 template <typename V>
 XLA_FFI_OPS_HD V ShiftRightLogical(V a, V by) {
   using U = internal::UnsignedOf<V>;
   const U shift = Bits<U>(by);
-  const U in = shift < internal::kBitsOf<V> ? shift : U{};
+  const U in = Select(shift < internal::kBitsOf<V>, shift, U{});
   const U moved = Bits<U>(a) >> in;
-  return Bits<V>(shift < internal::kBitsOf<V> ? moved : U{});
+  return Bits<V>(Select(shift < internal::kBitsOf<V>, moved, U{}));
 }
 template <typename V>
 XLA_FFI_OPS_HD V ShiftRight(V a, V by) {
   using U = internal::UnsignedOf<V>;
   const U most = Splat<U>(internal::kBitsOf<V> - 1);
-  const U shift = Bits<U>(by) < most ? Bits<U>(by) : most;
+  const U shift = Min(Bits<U>(by), most);
   return a >> Bits<V>(shift);
 }
 
@@ -372,9 +364,7 @@ XLA_FFI_OPS_HD auto ClampIndex(V x, int64_t most) {
   } else {
     using E = Element<V>;
     const V end = Splat<V>(static_cast<E>(most));
-    V found = x < end ? x : end;
-    if constexpr (std::is_signed_v<E>) found = found < E(0) ? V{} : found;
-    return found;
+    return Max(Min(x, end), V{});
   }
 }
 template <typename M, typename V>

@@ -147,7 +147,7 @@ XLA_FFI_OPS_HD V Atan2(V y, V x) {
     }
     const D angle =
         internal::AngleOf<kIsFloat<V>>(a, b, WithSign(one, x) < D{});
-    return WithSign(Select((x != x) | (y != y), x + y, angle), y);
+    return WithSign(Select(Opaque(x != x) | Opaque(y != y), x + y, angle), y);
   };
   return InDouble(atan, y, x);
 }

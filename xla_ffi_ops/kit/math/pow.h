@@ -106,15 +106,15 @@ XLA_FFI_OPS_HD V Pow(V x, V y) {
   // even.
   constexpr Element<V> kUnit = int64_t{1} << kMantissa<V>;
   const V sum = Select(size < kUnit, size + kUnit, size);
-  const auto is_integer = (size >= kUnit) | (sum - kUnit == size);
+  const auto is_integer = Opaque(size >= kUnit) | Opaque(sum - kUnit == size);
   const auto is_odd =
-      is_integer & (size < 2 * kUnit) & ((BitsOf(sum) & 1) == 1);
+      is_integer & Opaque(size < 2 * kUnit) & Opaque((BitsOf(sum) & 1) == 1);
   power = Select(is_odd, WithSign(power, x), power);
-  const auto has_no_power =
-      (x < V{}) & (a < infinity) & (is_integer == 0) & (a > V{});
+  const auto has_no_power = Opaque(x < V{}) & Opaque(a < infinity) &
+                            Opaque(is_integer == 0) & Opaque(a > V{});
   power = Select(has_no_power, Fill<V>(Limits<V>::quiet_NaN()), power);
-  power = Select((x != x) | (y != y), x + y, power);
-  return Select((x == one) | (y == V{}), one, power);
+  power = Select(Opaque(x != x) | Opaque(y != y), x + y, power);
+  return Select(Opaque(x == one) | Opaque(y == V{}), one, power);
 }
 
 }  // namespace xla_ffi_ops::math

@@ -48,7 +48,7 @@ XLA_FFI_OPS_HD V Cbrt(V x) {
   const V rest = a / (first * first);
   const V cbrt = first * ((rest - first) / (2 * first + rest)) + first;
   // 0, infinity and NaN.
-  const auto is_plain = (a > V{}) & (a < kInfinity<V>);
+  const auto is_plain = Opaque(a > V{}) & Opaque(a < kInfinity<V>);
   return WithSign(Select(is_plain, cbrt * back, Abs(x)), x);
 }
 

@@ -11,6 +11,11 @@
 
 namespace xla_ffi_ops::math {
 
+template <typename V>
+struct SinCosOf {
+  V sin, cos;
+};
+
 namespace internal {
 
 // With z = r^2: (sin(r) - r) / r^3, and (cos(r) - 1 + z / 2) / z^2. The short
@@ -26,13 +31,8 @@ inline constexpr double kCos[] = {0x1.555555555554cp-5,  -0x1.6c16c16c15223p-10,
                                   0x1.a01a019cc001fp-16, -0x1.27e4f813453fep-22,
                                   0x1.1ee9f1c068fbcp-29, -0x1.8fb16e78509p-37};
 
-template <typename V>
-struct SinCos {
-  V sin, cos;
-};
-
 template <bool is_short, typename V>
-XLA_FFI_OPS_HD SinCos<V> OfAngle(const Angle<V>& angle) {
+XLA_FFI_OPS_HD SinCosOf<V> OfAngle(const Angle<V>& angle) {
   const V r = angle.r, z = r * r;
   if constexpr (is_short) {
     return {r + r * z * Polynomial(z, kShortSin),
@@ -48,14 +48,19 @@ XLA_FFI_OPS_HD SinCos<V> OfAngle(const Angle<V>& angle) {
   }
 }
 
-// The sine of |x| + n pi / 2.
+// Of x in double.
 template <bool is_short, typename V>
-XLA_FFI_OPS_HD V SinOf(V x, int n) {
+XLA_FFI_OPS_HD SinCosOf<V> SinAndCos(V x) {
   const auto angle = Reduce<!is_short>(Abs(x));
   const auto both = OfAngle<is_short>(angle);
-  const Bits<V> quadrant = angle.n + static_cast<unsigned>(n);
-  const V sin = Select((quadrant & 1) == 0, both.sin, both.cos);
-  return BitCast<V>(BitsOf(sin) ^ (quadrant << 62 & kSign<V>));
+  const auto is_even = (angle.n & 1) == 0;
+  const auto sign = [](Bits<V> quadrant) XLA_FFI_OPS_INLINED {
+    return quadrant << 62 & kSign<V>;
+  };
+  const V sin = Select(is_even, both.sin, both.cos);
+  const V cos = Select(is_even, both.cos, both.sin);
+  return {BitCast<V>(BitsOf(sin) ^ sign(angle.n) ^ (BitsOf(x) & kSign<V>)),
+          BitCast<V>(BitsOf(cos) ^ sign(angle.n + 1))};
 }
 
 template <bool is_short, typename V>
@@ -68,50 +73,48 @@ XLA_FFI_OPS_HD V TanOf(V x) {
   return BitCast<V>(BitsOf(tan) ^ (angle.n << 63) ^ (BitsOf(x) & kSign<V>));
 }
 
-template <typename V>
-XLA_FFI_OPS_HD V FlipSign(V x, V sign) {
-  return BitCast<V>(BitsOf(x) ^ (BitsOf(sign) & kSign<V>));
-}
-
 // A scalar becomes a vector: it would have branches, and other bits.
-template <typename Fn, typename V>
-XLA_FFI_OPS_HD V OfVector(Fn fn, V x) {
-  if constexpr (kIsScalar<V>) {
-    using Vector = typename VectorOf<double, 16>::type;
-    return static_cast<V>(fn(Fill<Vector>(x))[0]);
-  } else {
-    return InDouble(fn, x);
-  }
-}
+using VectorOfScalar = typename VectorOf<double, 16>::type;
 
 }  // namespace internal
 
-// At most 0.6 ulp for float and 1 for double.
+// Both, which takes little longer than one of them. At most 0.6 ulp for float
+// and 1 for double.
+template <typename V>
+XLA_FFI_OPS_HD SinCosOf<V> SinCos(V x) {
+  constexpr bool is_float = kIsFloat<V>;
+  if constexpr (kIsScalar<V>) {
+    const auto both =
+        internal::SinAndCos<is_float>(Fill<internal::VectorOfScalar>(x));
+    return {static_cast<V>(both.sin[0]), static_cast<V>(both.cos[0])};
+  } else if constexpr (is_float) {
+    const auto low = internal::SinAndCos<true>(LowInDouble(x));
+    const auto high = internal::SinAndCos<true>(HighInDouble(x));
+    return {Rounded<V>(low.sin, high.sin), Rounded<V>(low.cos, high.cos)};
+  } else {
+    return internal::SinAndCos<false>(x);
+  }
+}
 template <typename V>
 XLA_FFI_OPS_HD V Sin(V x) {
-  return internal::OfVector(
-      [](auto d) XLA_FFI_OPS_INLINED {
-        return internal::FlipSign(internal::SinOf<kIsFloat<V>>(d, 0), d);
-      },
-      x);
+  return SinCos(x).sin;
 }
-
-// At most 0.6 ulp for float and 1 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Cos(V x) {
-  return internal::OfVector(
-      [](auto d)
-          XLA_FFI_OPS_INLINED { return internal::SinOf<kIsFloat<V>>(d, 1); },
-      x);
+  return SinCos(x).cos;
 }
 
 // At most 0.6 ulp for float and 2.5 for double.
 template <typename V>
 XLA_FFI_OPS_HD V Tan(V x) {
-  return internal::OfVector(
-      [](auto d)
-          XLA_FFI_OPS_INLINED { return internal::TanOf<kIsFloat<V>>(d); },
-      x);
+  const auto tan = [](auto d) XLA_FFI_OPS_INLINED {
+    return internal::TanOf<kIsFloat<V>>(d);
+  };
+  if constexpr (kIsScalar<V>) {
+    return static_cast<V>(tan(Fill<internal::VectorOfScalar>(x))[0]);
+  } else {
+    return InDouble(tan, x);
+  }
 }
 
 }  // namespace xla_ffi_ops::math

@@ -88,9 +88,21 @@ XLA_FFI_OPS_HD V Fill(Element<V> x) {
   }
 }
 
+// x, of which the compiler knows nothing. g++ 12 would make one condition of
+// two and, in 64 bytes, compute it for one lane after the other: a function
+// that is inlined has the oldest processor's types of conditions.
+template <typename V>
+XLA_FFI_OPS_HD V Opaque(V x) {
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__CUDACC__)
+  if constexpr (!kIsScalar<V> && sizeof(V) == 64) asm("" : "+v"(x));
+#endif
+  return x;
+}
+
 template <typename Mask, typename V>
 XLA_FFI_OPS_HD V Select(Mask mask, V a, V b) {
-  return mask ? a : b;
+  return Opaque(mask ? a : b);
 }
 
 template <typename V>
@@ -193,6 +205,27 @@ XLA_FFI_OPS_HD V Join(Half low, Half high, std::integer_sequence<int, i...>) {
 template <typename V>
 inline constexpr bool kIsFloat = sizeof(Element<V>) == 4;
 
+// The two halves of a vector of float in double, and back.
+template <typename V>
+XLA_FFI_OPS_HD auto LowInDouble(V x) {
+  using Halves = HalvesOf<V>;
+  return __builtin_convertvector(BitCast<Halves>(x).low,
+                                 typename Halves::Double);
+}
+template <typename V>
+XLA_FFI_OPS_HD auto HighInDouble(V x) {
+  using Halves = HalvesOf<V>;
+  return __builtin_convertvector(BitCast<Halves>(x).high,
+                                 typename Halves::Double);
+}
+template <typename V, typename Double>
+XLA_FFI_OPS_HD V Rounded(Double low, Double high) {
+  using Float = typename HalvesOf<V>::Float;
+  return Join<V>(__builtin_convertvector(low, Float),
+                 __builtin_convertvector(high, Float),
+                 std::make_integer_sequence<int, sizeof(V) / 4>());
+}
+
 // fn(x), computed in double, and rounded if x is of float; also of more
 // operands.
 template <typename Fn, typename V, typename... More>
@@ -203,19 +236,9 @@ XLA_FFI_OPS_HD V InDouble(Fn fn, V x, More... more) {
     return static_cast<float>(
         fn(static_cast<double>(x), static_cast<double>(more)...));
   } else {
-    using Halves = HalvesOf<V>;
-    using Float = typename Halves::Float;
-    using Double = typename Halves::Double;
-    const auto low = [](V v) XLA_FFI_OPS_INLINED {
-      return __builtin_convertvector(BitCast<Halves>(v).low, Double);
-    };
-    const auto high = [](V v) XLA_FFI_OPS_INLINED {
-      return __builtin_convertvector(BitCast<Halves>(v).high, Double);
-    };
-    const Double a = fn(low(x), low(more)...), b = fn(high(x), high(more)...);
-    return Join<V>(__builtin_convertvector(a, Float),
-                   __builtin_convertvector(b, Float),
-                   std::make_integer_sequence<int, sizeof(V) / 4>());
+    const auto low = fn(LowInDouble(x), LowInDouble(more)...);
+    const auto high = fn(HighInDouble(x), HighInDouble(more)...);
+    return Rounded<V>(low, high);
   }
 }
 

@@ -36,11 +36,13 @@ class _Frame:
   """A jaxpr that is being walked.
 
   Attributes:
+    equations: all of them.
     known: the values of its variables so far.
     uses: how often each will still be read.
     pinned: buffers that must keep their contents.
   """
 
+  equations: Sequence[jex_core.JaxprEqn]
   known: dict[Any, Value]
   uses: collections.Counter
   pinned: frozenset[str]
@@ -81,7 +83,7 @@ class Body:
     known = dict(zip(jaxpr.invars, args, strict=True))
     known |= zip(jaxpr.constvars, map(Constant.of, closed.consts), strict=True)
     uses = _uses(jaxpr)
-    self._frames.append(_Frame(known, uses, pinned))
+    self._frames.append(_Frame(jaxpr.eqns, known, uses, pinned))
     for equation in jaxpr.eqns:
       if not any(uses[x] for x in equation.outvars):
         continue
@@ -89,6 +91,8 @@ class Body:
       for x in equation.invars:
         if not isinstance(x, jex_core.Literal):
           uses[x] -= 1
+      if equation.outvars[0] in known:
+        continue  # Another equation has computed it.
       results = self._results(equation, operands, uses, destinations)
       known |= zip(equation.outvars, results, strict=True)
     self._frames.pop()
@@ -138,6 +142,19 @@ class Body:
     finally:
       self._where = outer
     return found if isinstance(found, list) else [found]
+
+  def twin(self, equation: "Equation", name: str) -> Any:
+    """Returns the result of another function of the same operand, or None."""
+    frame = self._frames[-1]
+    for other in frame.equations:
+      found = other.outvars[0]
+      if other.primitive.name == name and frame.uses[found]:
+        if other.invars[0] is equation.of.invars[0]:
+          return found
+    return None
+
+  def know(self, variable: Any, value: Value) -> None:
+    self._frames[-1].known[variable] = value
 
   def retrace(self, function: Any, *args: Value, to=()) -> list[Value]:
     """Writes a function of jax.numpy in place of an equation."""

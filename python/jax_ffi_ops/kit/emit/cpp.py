@@ -121,8 +121,9 @@ def dim(number: Any) -> str:
   text = str(number)
   if isinstance(number, int):
     return text
-  if "(" in text or "^" in text:
+  if "(" in text.replace("mod(", "") or "^" in text:
     raise errors.Unsupported(f"the size {text} of an open dimension")
+  text = text.replace("mod(", "Modulo(")
   return f"({text})" if "+" in text or "-" in text else text
 
 

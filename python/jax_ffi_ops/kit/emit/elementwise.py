@@ -62,8 +62,8 @@ _SHORT = (
 )  # fmt: skip
 _LONG = (
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil",
-    "cos", "cosh", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor",
-    "log", "log1p", "logistic", "pow", "rsqrt", "sin", "sinh", "tan", "tanh",
+    "cosh", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor",
+    "log", "log1p", "logistic", "pow", "rsqrt", "sinh", "tan", "tanh",
 )  # fmt: skip
 # Those of many instructions are not repeated for more elements than these.
 _MOST_LONG = 4
@@ -159,6 +159,25 @@ def _by_table(body, equation, *args):
   is_long = name in (*_LONG, "nextafter", "rem") and cpp.is_float(dtype)
   most = _MOST_LONG if is_long else values.SMALL
   return apply(body, equation, args, function, mixed, most)
+
+
+@rule("cos", "sin")
+def _sin_cos(body, equation, x):
+  """Computes both in one if both are read."""
+  writer, n = body.writer, cpp.dim(x.size)
+  x = writer.in_memory(x)
+  if not x.is_contiguous or x.buffer[0] != "a":  # Not a plain pointer.
+    x = writer.copied(x, x.lanes)
+  (other,) = {"cos", "sin"} - {equation.name}
+  twin = body.twin(equation, other)
+  to = {equation.name: writer.buffer(x.shape, x.dtype, x.lanes)}
+  if twin is not None:
+    to[other] = writer.buffer(x.shape, x.dtype, x.lanes)
+  names = [to[k].buffer if k in to else "nullptr" for k in ("sin", "cos")]
+  writer.line(f"SinCos({n}, {x.buffer} + {x.place([])}, {', '.join(names)});")
+  if twin is not None:
+    body.know(twin, body.loaded(to[other]))
+  return body.loaded(to[equation.name])
 
 
 @rule("round")
