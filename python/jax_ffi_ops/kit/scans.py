@@ -61,15 +61,16 @@ def scan_from_op(
 ) -> Op:
   """Declares the op that scans a piece of an axis, for a device that has it.
 
-  It is `name`_from, and takes what the elements before the piece make.
+  Its name has `_from` at its end. Its second operand, `start`, is what all
+  elements before the piece make.
 
   Args:
     name: of the op that scans an axis, and of the function of jax.lax.
     library: the shared object with its handler.
-    join: of that, and of the results of a piece by itself.
+    join: function of `start` and of what a scan of the piece alone returns that
+      returns the results.
     allowed: the dtypes that the function of jax.lax takes.
-    starts: likewise, that what comes before may have. The handler expects the
-      type of its sums, or that of the elements.
+    starts: the dtypes of `start`, or "x" for that of the piece.
     **rules: rules for derivatives, as for `kit.op`.
   """
   namesake = getattr(jax.lax, name)
