@@ -36,12 +36,13 @@ def at_most(cases, count):
 
 
 def _has_cuda_handlers(op):
-  """Whether an op has them. Without CUDA, those with a backward pass stand in."""
+  """Whether an op has them. Without CUDA, ops of rows with gradients stand in."""
   used = (x.declaration for x in kit.ops_of(getattr(jax_ffi_ops, op)))
   (declared,) = (x for x in used if x.name == op)
   platforms = declared.forward_platforms
+  of_rows = not declared.signature.starred
   return "cuda" in platforms or (
-      not has_gpu() and bool(declared.backward_platforms)
+      not has_gpu() and of_rows and bool(declared.backward_platforms)
   )
 
 
