@@ -103,10 +103,12 @@ class HarnessTest(parameterized.TestCase):
   def test_nothing_leaves_a_loop(self):
     made = _ROWS.make_sets("8x4", "float32", 1)
     run = lambda _, arrays: variants.run_pass(_plain, "forward", *arrays)
-    loop = programs.loop(run, ((), made[0]))
-    body, entry_computation = loop.args[0].as_text().split("\nENTRY")
+    loop = programs.compiled_loop(run, ((), made[0]))
+    text = loop.as_text()
+    body, entry_computation = text.split("\nENTRY")
     self.assertIn(" tanh(", body)
     self.assertNotIn(" tanh(", entry_computation)
+    self.assertNotRegex(text, r"f32\[8,4\]\S* copy\(")
     self.assertRegex(body, r"custom-call\(.*benchmarks_barrier")
 
   def test_bad_peers_are_dropped(self):

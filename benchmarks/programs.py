@@ -71,8 +71,8 @@ def in_place(run, kept, arrays):
   return call
 
 
-def loop(run, arrays):
-  """Returns a program of so many calls with the same arrays, on the CPU."""
+def compiled_loop(run, arrays):
+  """Returns a program of so many calls with the arrays, which it takes over."""
   leaves, tree = jax.tree.flatten(arrays)
 
   def many(calls, leaves):
@@ -81,9 +81,22 @@ def loop(run, arrays):
 
     return jax.lax.fori_loop(0, calls, body, tuple(leaves))
 
-  # The number is an operand: XLA unrolls loops whose length it knows.
-  run_loop = lambda program, calls: program(jnp.int32(calls), leaves)
-  return functools.partial(run_loop, compile(many, jnp.int32(1), leaves))
+  # The number is an operand: XLA unrolls loops whose length it knows. Arrays
+  # that are not donated are copied first, which can take longer than a call.
+  return compile(many, jnp.int32(1), leaves, donate_argnums=1)
+
+
+def loop(run, arrays):
+  """Returns a function that makes so many calls in a program, on the CPU."""
+  program = compiled_loop(run, arrays)
+  state = list(map(jnp.copy, jax.tree.leaves(arrays)))
+
+  def run_loop(calls):
+    nonlocal state
+    state = list(program(jnp.int32(calls), state))
+    return state
+
+  return run_loop
 
 
 def graph(run, sets, calls):
