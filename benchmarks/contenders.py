@@ -18,9 +18,12 @@ def first_line(error: BaseException) -> str:
   return text.splitlines()[0]
 
 
-def _makers(entry, direction):
+def _makers(entry, direction, way):
   """Returns what makes the variants of an op and its peers, by name."""
-  functions = {"ours": entry.function} | dict(entry.peers)
+  ours = entry.function
+  if way == "in_place":
+    ours = functools.partial(ours, in_place=True)
+  functions = {"ours": ours} | dict(entry.peers)
   makers = {
       name: functools.partial(variants.of_function, function, direction)
       for name, function in functions.items()
@@ -54,7 +57,7 @@ def samplers(entry, dtype, direction, way, sets, calls, peers):
   wanted = accuracy.wanted(definition, direction, *sets[0])
   shapes = [x.shape for x in jax.tree.leaves(sets[0])]
   found, ulps, dropped = {}, {}, {}
-  for name, make in _makers(entry, direction).items():
+  for name, make in _makers(entry, direction, way).items():
     if name != "ours" and peers is not None and name not in peers:
       continue
     try:

@@ -36,7 +36,7 @@ class Entry:
     attributes: from the integers of a size, keywords for all these functions.
     dtypes: of operands that have none of their own.
     gpu_sizes: more sizes, for a GPU.
-    in_place: whether results may be the next operands, for calls in place.
+    in_place: whether calls take `in_place`, and results can be operands.
   """
 
   function: Callable

@@ -28,7 +28,7 @@ def _plain(x, scale):
 
 
 _ROWS = entry.Entry(
-    function=_plain,
+    function=lambda x, scale, in_place=False: _plain(x, scale),
     operands=lambda rows, cols: (array(rows, cols), weight(cols)),
     sizes=("8x4",),
     streams={"forward": 2, "backward": 3},

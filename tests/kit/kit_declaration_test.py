@@ -321,6 +321,16 @@ class KitDeclarationTest(parameterized.TestCase):
       )
 
   @parameterized.parameters(
+      {"z": "x"}, {"x": "x"}, {"y": "x", "z": "x"}, {"y": "y"}
+  )
+  def test_results_in_place(self, **in_place):
+    wrong = "operand is named|test_op: `in_place` is from results"
+    with self.assertRaisesRegex(ValueError, wrong):
+      _declare(
+          "test_op", reference=lambda x: x, outputs=("y",), in_place=in_place
+      )
+
+  @parameterized.parameters(
       ({"local": lambda z: z}, "split.local has parameters named"),
       ({"local": lambda before: before}, "split.local has parameters named"),
       ({"identity": lambda: (0, 0)}, "returns 2 numbers for a state of 1"),

@@ -53,6 +53,7 @@ def op(
     use_handler: Callable[..., bool] | None = None,
     is_faster: Callable[..., bool] | None = None,
     broadcast_operands: bool = False,
+    in_place: Mapping[str, str] | None = None,
     split: Split | None = None,
     strict: bool = False,
 ) -> Op:
@@ -131,6 +132,9 @@ def op(
       dimensions in full, and sum over none. If so, an operand that rows or a
       `vmap` share is copied to the full shape. If not, it has no loop
       dimensions, or some of size 1.
+    in_place: results that the CPU's forward handler may compute over an operand
+      of their shape and dtype: {"y": "x"}. It reads no part of the operand after
+      it has written that part. Calls may then say `in_place=True`.
     split: how devices compute a core of which each has a piece. Without it, XLA
       gathers such a core.
     strict: whether it is an error that a call would run the reference on a
@@ -190,10 +194,10 @@ def op(
     required = [n for i, n in enumerate(slots) if i not in parsed.optional]
     first = next((n for n in required if n not in weights), None)
     same = {n: first for n in slots if first and n not in (first, *weights)}
-  needed_by = dict(needed_by or {})
+  needed_by, in_place = dict(needed_by or {}), dict(in_place or {})
   unknown = {
       *parameters, *stretched, *by_name, *same.values(), *weights, *weights.values(),
-      *row_sums, *itertools.chain(*needed_by.values()),
+      *row_sums, *in_place.values(), *itertools.chain(*needed_by.values()),
   }.difference(slots)  # fmt: skip
   if unknown:
     raise ValueError(f"{name}: no operand is named {sorted(unknown)}.")
@@ -202,6 +206,14 @@ def op(
     raise ValueError(
         f"{name}: `needed_by` is about residuals, with `skips_gradients` and"
         f" without `jvp` and `backward`, got {needed_by}."
+    )
+  results_of = {*visible, *kept}
+  if not results_of.issuperset(in_place) or len({*in_place.values()}) != len(
+      in_place
+  ):
+    raise ValueError(
+        f"{name}: `in_place` is from results ({sorted(results_of)}) to an operand"
+        f" each, got {in_place}."
     )
   if broadcast_operands and row_sums:
     raise ValueError(
@@ -249,6 +261,7 @@ def op(
       use_handler=use_handler,
       is_faster=is_faster,
       broadcast_operands=broadcast_operands,
+      in_place=in_place,
       split=split
       and split.resolved(
           name,

@@ -32,6 +32,11 @@ def call_of(
   """
   keywords = dict(keywords)
   axis = keywords.pop("axis", -1) if declared.signature.starred else None
+  in_place = keywords.pop("in_place", False) if declared.in_place else False
+  if not isinstance(in_place, bool):
+    raise TypeError(
+        f"{declared.name}: in_place must be True or False, got {in_place!r}."
+    )
   present = _present(declared, operands)
   op = declared.given(present)
   arrays = [
@@ -55,7 +60,10 @@ def call_of(
   )  # fmt: skip
   arrays = _in_common_dtypes(op, arrays)
   attributes = attribute_types.convert(op.name, op.attributes, keywords)
-  return arrays, ForwardCall(declared, Value(attributes), present, trailing)
+  call = ForwardCall(
+      declared, Value(attributes), present, trailing, in_place=in_place
+  )
+  return arrays, call
 
 
 def _present(op, operands):

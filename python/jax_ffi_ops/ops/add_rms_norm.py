@@ -55,6 +55,7 @@ _add_rms_norm = kit.op(
     weights={"scale": "x"},
     skips_gradients=True,
     row_sums=("scale",),
+    in_place={"y": "x", "sum": "residual"},
     is_faster=kit.faster_for_rows(),
 )
 
@@ -66,6 +67,7 @@ def add_rms_norm(
     scale: jax.Array | None = None,
     *,
     eps: float = 1e-6,
+    in_place: bool = False,
 ) -> tuple[jax.Array, jax.Array]:
   """Adds two arrays and divides the last axis by its root mean square.
 
@@ -83,6 +85,9 @@ def add_rms_norm(
     scale: None, or an array of shape [d] and one of these dtypes; it may
       differ from the dtype of `x`.
     eps: number, zero or positive, known when the function is traced.
+    in_place: whether `y` may take the memory of `x`, and `sum` that of
+      `residual`, known when the function is traced. Say so where these are
+      donated, or carries of a loop. XLA copies what is used again.
 
   Returns:
     `y` and `sum`, arrays of the shape and dtype of `x`.
@@ -93,4 +98,4 @@ def add_rms_norm(
     ValueError: `x` is a scalar, `residual` or `scale` has the wrong shape, or
       `eps` is negative or NaN.
   """
-  return _add_rms_norm(x, residual, scale, eps=eps)
+  return _add_rms_norm(x, residual, scale, eps=eps, in_place=in_place)

@@ -105,6 +105,7 @@ _layer_norm = kit.op(
     row_sums=("scale", "bias"),
     split=_split,
     # To see it: //benchmarks:benchmark --at-any-speed --lines=layer_norm/*/*/*/program
+    in_place={"y": "x"},
     is_faster=kit.faster_for_rows(
         sizes={(3, "float32"): 2**16, (3, "float16"): 2**14}
     ),
@@ -118,6 +119,7 @@ def layer_norm(
     bias: jax.Array | None = None,
     *,
     eps: float = 1e-6,
+    in_place: bool = False,
 ) -> jax.Array:
   """Shifts and scales the last axis of `x` to mean 0 and variance 1.
 
@@ -133,6 +135,9 @@ def layer_norm(
       differ from the dtype of `x`.
     bias: like `scale`.
     eps: number, zero or positive, known when the function is traced.
+    in_place: whether the result may take the memory of `x`, known when the
+      function is traced. Say so where `x` is donated, or the carry of a loop.
+      XLA copies an `x` that is used again.
 
   Returns:
     An array of the shape and dtype of `x`.
@@ -143,4 +148,4 @@ def layer_norm(
     ValueError: `x` is a scalar, `scale` or `bias` has the wrong shape, or `eps`
       is negative or NaN.
   """
-  return _layer_norm(x, scale, bias, eps=eps)
+  return _layer_norm(x, scale, bias, eps=eps, in_place=in_place)

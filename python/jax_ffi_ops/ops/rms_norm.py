@@ -82,13 +82,18 @@ _rms_norm = kit.op(
     skips_gradients=True,
     row_sums=("scale",),
     # To see it: //benchmarks:benchmark --at-any-speed --lines=rms_norm/*/*/*/program
+    in_place={"y": "x"},
     is_faster=kit.faster_for_rows(),
 )
 
 
 @kit.public(_rms_norm)
 def rms_norm(
-    x: jax.Array, scale: jax.Array | None = None, *, eps: float = 1e-6
+    x: jax.Array,
+    scale: jax.Array | None = None,
+    *,
+    eps: float = 1e-6,
+    in_place: bool = False,
 ) -> jax.Array:
   """Divides the last axis of `x` by its root mean square.
 
@@ -103,6 +108,9 @@ def rms_norm(
     scale: None, or an array of shape [d] and one of these dtypes; it may
       differ from the dtype of `x`.
     eps: number, zero or positive, known when the function is traced.
+    in_place: whether the result may take the memory of `x`, known when the
+      function is traced. Say so where `x` is donated, or the carry of a loop.
+      XLA copies an `x` that is used again.
 
   Returns:
     An array of the shape and dtype of `x`.
@@ -113,4 +121,4 @@ def rms_norm(
     ValueError: `x` is a scalar, `scale` has the wrong shape, or `eps` is
       negative or NaN.
   """
-  return _rms_norm(x, scale, eps=eps)
+  return _rms_norm(x, scale, eps=eps, in_place=in_place)

@@ -78,6 +78,7 @@ _softmax = kit.op(
     # Level 3 was measured on a Zen 3: jax.numpy takes 1.14 to 1.20 times as
     # long for 16x1024, and 1.2 to 8 times for more. Level 4 was on a Zen 5:
     # //benchmarks:benchmark --at-any-speed --lines=softmax/*/*/*/program
+    in_place={"y": "x"},
     is_faster=kit.faster_for_rows(
         sizes={
             (3, "float32"): 2**14,
@@ -90,7 +91,9 @@ _softmax = kit.op(
 
 
 @kit.public(_softmax)
-def softmax(x: jax.Array, *, axis: int = -1) -> jax.Array:
+def softmax(
+    x: jax.Array, *, axis: int = -1, in_place: bool = False
+) -> jax.Array:
   """Turns `x` into positive numbers whose sum along an axis is 1.
 
     y = exp(x - max(x)) / sum(exp(x - max(x)))
@@ -104,6 +107,9 @@ def softmax(x: jax.Array, *, axis: int = -1) -> jax.Array:
       float64.
     axis: an integer. The last axis is the fastest; another axis is transposed
       to the end and back.
+    in_place: whether the result may take the memory of `x`, known when the
+      function is traced. Say so where `x` is donated, or the carry of a loop.
+      XLA copies an `x` that is used again.
 
   Returns:
     An array of the shape and dtype of `x`.
@@ -115,5 +121,6 @@ def softmax(x: jax.Array, *, axis: int = -1) -> jax.Array:
   if isinstance(axis, bool) or not isinstance(axis, numbers.Integral):
     raise TypeError(f"softmax: axis must be an integer, got {axis!r}.")
   if axis == -1:
-    return _softmax(x)
-  return jnp.moveaxis(_softmax(jnp.moveaxis(x, axis, -1)), -1, axis)
+    return _softmax(x, in_place=in_place)
+  last = jnp.moveaxis(x, axis, -1)
+  return jnp.moveaxis(_softmax(last, in_place=in_place), -1, axis)

@@ -36,12 +36,14 @@ class Received(NamedTuple):
     operands: avals by name, in order.
     results: likewise; on CUDA the workspaces follow.
     attributes: NumPy scalars, arrays and strings by name.
+    aliases: operands whose memory a result takes, both by index.
   """
 
   target: str
   operands: Mapping[str, Any]
   results: Mapping[str, jax.core.ShapedArray]
   attributes: Mapping[str, Any]
+  aliases: Mapping[int, int] = {}
 
 
 class Broadcast(NamedTuple):

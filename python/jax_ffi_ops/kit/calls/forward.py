@@ -31,6 +31,7 @@ class ForwardCall(base.HandlerCall):
     trailing_rank: how many of the last axes are loops, if the signature has a
       star.
     at_any_speed: whether it ignores `is_faster`.
+    in_place: whether results may take the memory of operands.
   """
 
   declared: Declaration
@@ -38,6 +39,7 @@ class ForwardCall(base.HandlerCall):
   present: int | None = None
   trailing_rank: int | None = None
   at_any_speed: bool = dataclasses.field(default_factory=choice.at_any_speed)
+  in_place: bool = False
 
   def __repr__(self):
     return f"({', '.join(self.description)})"
@@ -47,7 +49,8 @@ class ForwardCall(base.HandlerCall):
     """What jaxprs show of the call, and caches of programs tell apart."""
     values = {**self.attributes.value, **self._added}
     texts = [f"{name}={value}" for name, value in values.items()]
-    return texts + ["at any speed"] * self.at_any_speed
+    texts += ["at any speed"] * self.at_any_speed
+    return texts + ["in place"] * self.in_place
 
   @property
   def _added(self):
@@ -107,6 +110,22 @@ class ForwardCall(base.HandlerCall):
         name: ArrayType(dims.full(self.core(name, dims.sizes)), dtype)
         for name, dtype in zip(op.result_names, dtypes, strict=True)
     }
+
+  def received(self, platform: str, arrays: Sequence[Any]) -> base.Received:
+    received = super().received(platform, arrays)
+    # CUDA's kernels may read operands through caches that see no writes.
+    if not self.in_place or platform != "cpu":
+      return received
+    operands, results = map(list, (received.operands, received.results))
+    type_of = lambda x: (x.shape, x.dtype)
+    return received._replace(
+        aliases={
+            operands.index(x): results.index(y)
+            for y, x in self.op.in_place.items()
+            if x in operands
+            and type_of(received.operands[x]) == type_of(received.results[y])
+        }
+    )
 
   def moving_results(self, arrays: Sequence[Any]) -> dict[str, ArrayType]:
     """Returns the types of the visible results that have tangents."""

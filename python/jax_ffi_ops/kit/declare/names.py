@@ -8,7 +8,7 @@ from jax_ffi_ops.kit.declare import author_functions
 from jax_ffi_ops.kit.declare.signature import Signature
 
 # The kit adds these to the attributes of a handler or of an author's function.
-_TAKEN = ("axis", "batch_rank", "platform", "present", "self",
+_TAKEN = ("axis", "batch_rank", "in_place", "platform", "present", "self",
           "trailing_rank", "wanted")  # fmt: skip
 
 

@@ -88,7 +88,11 @@ def register(
       attributes = partitioning.batch_attributes(
           call.loop_axes(ctx.avals_in), ctx.avals_in, results
       )
-    rule = jax.ffi.ffi_lowering(received.target, extra_attributes=attributes)
+    rule = jax.ffi.ffi_lowering(
+        received.target,
+        extra_attributes=attributes,
+        operand_output_aliases=dict(received.aliases),
+    )
     count = len(ctx.avals_out)
     ctx = ctx.replace(avals_out=results)
     return rule(ctx, *operands, **received.attributes)[:count]

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What handlers leave in memory: their results and nothing else."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 
 from jax_ffi_ops.kit.testing import checks
+from jax_ffi_ops.kit.testing import choices
 from jax_ffi_ops.kit.testing import transforms
 from jax_ffi_ops.kit.testing.base import Base
 from jax_ffi_ops.kit.testing.base import copies
@@ -58,6 +61,25 @@ class MemoryTest(Base):
           "the gradients differ: the backward handler writes into a residual,"
           " or is not deterministic",
       )
+
+  def test_in_place_has_the_same_bits(self):
+    if not self.case.op.in_place:
+      return
+    for case in choices.mixed_dtypes(self.case):
+      in_place = dataclasses.replace(
+          case, attributes={**case.attributes, "in_place": True}
+      )
+      with jax.enable_x64(case.is_wide):
+        operands = [jnp.array(x) for x in case.arrays()]
+        expected = copies(jax.jit(case)(*operands))
+        indices = tuple(range(len(operands)))
+        found = jax.jit(in_place, donate_argnums=indices)(*operands)
+      for index in checks.different(expected, found):
+        self.fail_row(
+            f"jit with in_place and {choices.label(case)}",
+            f"result {index} differs: the handler reads an operand after it has"
+            " written over it",
+        )
 
   def _check_unchanged(self, row, names, before, after):
     for index in checks.different(before, after):

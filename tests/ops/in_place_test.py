@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Row ops that write results over their operands."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+from jax import lax
+import jax.numpy as jnp
+import numpy as np
+
+import jax_ffi_ops
+from jax_ffi_ops.kit import testing
+
+_OPS = ("add_rms_norm", "layer_norm", "rms_norm", "softmax")
+# Rows in one piece and in several, and one that all threads share.
+_SHAPES = (0, 16), (3, 1), (5, 4097), (3, 65537), (1, 2**20 + 3)
+_DTYPES = ("bfloat16", "float16", "float32", "float64")
+
+
+def _operands(name, shape, dtype):
+  draw = np.random.default_rng(0).standard_normal
+  rows = [
+      draw(shape).astype(dtype) for _ in range(1 + (name == "add_rms_norm"))
+  ]
+  weights = {"layer_norm": 2, "softmax": 0}.get(name, 1)
+  return rows, [draw(shape[-1:]).astype(dtype) for _ in range(weights)]
+
+
+def _donating(op):
+  """Returns the jitted op that takes rows for good, and reuses their memory."""
+  return jax.jit(
+      lambda rows, weights: jax.tree.leaves(op(*rows, *weights, in_place=True)),
+      donate_argnums=0,
+  )
+
+
+class InPlaceTest(parameterized.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(jax.enable_x64())
+    self.enter_context(testing.handlers_at_any_speed())
+
+  @parameterized.product(name=_OPS, dtype=_DTYPES, shape=_SHAPES)
+  def test_same_bits(self, name, dtype, shape):
+    op = getattr(jax_ffi_ops, name)
+    rows, weights = _operands(name, shape, dtype)
+    expected = jax.tree.leaves(op(*rows, *weights))
+    # Made anew: what is donated must not be NumPy's memory.
+    got = _donating(op)([jnp.array(x) for x in rows], weights)
+    for x, y in zip(expected, got, strict=True):
+      self.assertEqual(np.asarray(x).tobytes(), np.asarray(y).tobytes())
+
+  @parameterized.parameters(*_OPS)
+  def test_nothing_is_copied(self, name):
+    op = getattr(jax_ffi_ops, name)
+    rows, weights = _operands(name, (512, 1024), "float32")
+    rows = [jnp.array(x) for x in rows]
+    compiled = _donating(op).lower(rows, weights).compile()
+    text = compiled.as_text()
+    self.assertIn("output_to_operand_aliasing={", text)
+    self.assertNotRegex(text, r"f32\[512,1024\]\S* copy\(")
+    # Statistics, and what XLA keeps for itself.
+    self.assertLess(compiled.memory_analysis().temp_size_in_bytes, 2**16)
+
+  @parameterized.parameters(*_OPS)
+  def test_operands_that_are_used_again(self, name):
+    op = getattr(jax_ffi_ops, name)
+    rows, weights = _operands(name, (7, 3, 130), "float32")
+    rows = [jnp.array(x) for x in rows]
+
+    def found(in_place):
+      def and_operands(*rows):
+        return jax.tree.leaves(op(*rows, *weights, in_place=in_place)), rows
+
+      return (
+          jax.jit(and_operands)(*rows),
+          jax.jit(jax.vmap(and_operands, 1))(*rows),
+          jax.grad(lambda *rows: jnp.sum(and_operands(*rows)[0][0]))(*rows),
+      )
+
+    jax.tree.map(np.testing.assert_array_equal, found(True), found(False))
+
+  def test_carry_of_a_loop(self):
+    x = jnp.ones((64, 512))
+
+    def loop(x):
+      body = lambda _, x: jax_ffi_ops.rms_norm(x, in_place=True)
+      return lax.fori_loop(0, 3, body, x)
+
+    text = jax.jit(loop, donate_argnums=0).lower(x).compile().as_text()
+    self.assertNotRegex(text, r"f64\[64,512\]\S* copy\(")
+
+  def test_wrong_values(self):
+    with self.assertRaisesRegex(
+        TypeError, "in_place must be True or False, got 1"
+    ):
+      jax_ffi_ops.softmax(jnp.ones(3), in_place=1)
+
+
+if __name__ == "__main__":
+  absltest.main()
