@@ -4,6 +4,7 @@
 #ifndef XLA_FFI_OPS_KIT_CPU_LEVEL_H_
 #define XLA_FFI_OPS_KIT_CPU_LEVEL_H_
 
+#include <algorithm>
 #include <cstdlib>
 #include <type_traits>
 
@@ -105,12 +106,14 @@ void RunV1(const Body& body) {
 // or body(level), with a std::integral_constant, where that is 1 on processors
 // that have no levels.
 // The body, and what it calls, has to be inlined (XLA_FFI_OPS_INLINED): what is
-// not is compiled for the oldest level.
+// not is compiled for the oldest level. `most` is the highest level that is
+// used.
 template <int least = 0, typename Body>
-void AtCpuLevel(const Body& body) {
+void AtCpuLevel(const Body& body, int most = 4) {
 #ifdef XLA_FFI_OPS_CPU_LEVELS
-  if (CpuLevel() == 4) return internal::RunV4(body);
-  if (least == 3 || CpuLevel() == 3) return internal::RunV3(body);
+  const int level = std::min(CpuLevel(), most);
+  if (level == 4) return internal::RunV4(body);
+  if (least == 3 || level == 3) return internal::RunV3(body);
 #endif
   if constexpr (least < 3) internal::RunV1(body);
 }

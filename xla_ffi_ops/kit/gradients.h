@@ -128,6 +128,13 @@ namespace internal {
 template <typename F, typename T>
 constexpr int64_t kElementBytes = (F::kInputs + F::kOutputs) * sizeof(T);
 
+// Whether a call moves more than stays in a third-level cache, of which other
+// cores take their shares: half of 32 MiB.
+template <typename F, typename T>
+bool IsUncached(int64_t rows, int64_t cols) {
+  return rows * cols > (int64_t{1} << 24) / kElementBytes<F, T>;
+}
+
 template <typename F, typename T, typename W>
 HandlerResult RunLongRows(const CpuContext& device, const F& formula,
                           const RowRange& range,
@@ -161,7 +168,8 @@ HandlerResult RunRows(const Device& device, int64_t rows, int64_t cols,
                       const Operands<T*, F::kOutputs>& outputs) {
   const RowArrays<F, T, W> arrays{inputs, weights, outputs};
   const auto run = [=](auto where, int64_t begin, int64_t end) {
-    const RowRange range{begin, 1, end - begin, cols};
+    RowRange range{begin, 1, end - begin, cols};
+    range.uncached = internal::IsUncached<F, T>(rows, cols);
     RunFormula(where, formula, range, arrays, {});
   };
   if constexpr (std::is_same_v<Device, Cuda>) {
@@ -198,7 +206,9 @@ HandlerResult RunBackward(
   }
   return RunBackward<T, W>(
       device, call, of, cols, internal::kElementBytes<F, T> * cols,
-      [=](auto where, const RowRange& range, const auto& sums) {
+      [=, rows = call.Groups(false)](auto where, RowRange range,
+                                     const auto& sums) {
+        range.uncached = internal::IsUncached<F, T>(rows, cols);
         RunFormula(where, formula, range, arrays, sums);
       });
 }

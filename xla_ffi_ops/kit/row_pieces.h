@@ -188,12 +188,14 @@ class OutputRows {
   OutputRows() = default;
 
   template <typename T>
-  OutputRows(T* data, int64_t cols)
+  OutputRows(T* data, int64_t cols, bool fetches)
       : data_(reinterpret_cast<char*>(data)), item_(sizeof(T)), cols_(cols) {
+    // A longer row would be out of the cache again.
+    if (fetches && cols <= kCachedCols) fetched_item_ = item_;
     if (data == nullptr) {
       piece_ = NewPiece<Acc>(cols);  // Pairs are not stored in short blocks.
       data_ = reinterpret_cast<char*>(piece_.get());
-      item_ = 0;
+      item_ = fetched_item_ = 0;
       narrow_ = [](const Acc*, void*, int64_t) {};
       return;
     }
@@ -221,8 +223,8 @@ class OutputRows {
   }
   // If it is not to be fetched, it is its first line again and again: cheaper
   // than a branch.
-  XLA_FFI_OPS_HD FetchedRow Fetched(int64_t row, int64_t most_cols) const {
-    return {Address(row, 0), cols_ > most_cols ? 0 : item_};
+  XLA_FFI_OPS_HD FetchedRow Fetched(int64_t row) const {
+    return {Address(row, 0), fetched_item_};
   }
 
  private:
@@ -232,6 +234,7 @@ class OutputRows {
 
   char* data_ = nullptr;
   int64_t item_ = 0;
+  int64_t fetched_item_ = 0;
   int64_t cols_ = 0;
   void (*narrow_)(const Acc* from, void* to, int64_t n) = nullptr;
   std::unique_ptr<Acc[]> piece_;

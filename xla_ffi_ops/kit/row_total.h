@@ -46,6 +46,7 @@ XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead) {
   static constexpr int kLanes = 128 / sizeof(Acc);
   // Those of what is second in a pair follow the others.
   static constexpr int kSecond = kEach == 2 ? kLanes / 2 : 0;
+  static constexpr int kLine = kEach * 64 / sizeof(Acc);  // of a cache
   const int64_t second = (n + 1) / 2;
   constexpr int64_t kGroup = 16 * kLanes;
   static_assert(kPiece<Acc> <= 16 * kGroup);
@@ -86,7 +87,7 @@ XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead) {
   while (true) {
     const int64_t stop = std::min(n, j + kGroup);
     while (stop - j >= kLanes) {
-      ahead(j);
+      for (int k = 0; k < kLanes; k += kLine) ahead(j + k);
       add(j, Count<kLanes>());
     }
     if (stop == n) break;

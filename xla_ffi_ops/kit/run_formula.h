@@ -45,6 +45,8 @@ struct RowRange {
   int64_t cols;
   // Null for all of the work. Sums over rows begin at the part's first column.
   const RowPart* part = nullptr;
+  // On the CPU, whether the arrays of the call are larger than caches.
+  bool uncached = false;
 };
 
 // Operands of one kind, of which an op may have none.

@@ -125,10 +125,10 @@ XLA_FFI_OPS_HD void RunRow(
     const Operands<OutputRows<Acc>, F::kOutputs>& outputs,
     const Outputs<Acc, m>& columns, In&... in) {
   constexpr int n = F::kOutputs;
-  // Stores wait for lines that are not in the cache, up to a third of the time.
+  // Stores wait for lines that are not in a cache, up to a third of the time.
   // So the passes prefetch them.
-  const FetchedRow first_row = outputs[0].Fetched(i, kCachedCols);
-  const FetchedRow last_row = outputs[n - 1].Fetched(i, kCachedCols);
+  const FetchedRow first_row = outputs[0].Fetched(i);
+  const FetchedRow last_row = outputs[n - 1].Fetched(i);
   const auto fetch = [=](int64_t j) XLA_FFI_OPS_INLINED {
     first_row.template Fetch<true>(j);
     if (n > 1) last_row.template Fetch<true>(j);
@@ -209,7 +209,7 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
                                   const RowPart& part,
                                   const OutputRows<Acc>& output, Acc* added,
                                   In&... in) {
-  const FetchedRow y = output.Fetched(i, kCachedCols);
+  const FetchedRow y = output.Fetched(i);
   const auto fetch = [=](auto... x) XLA_FFI_OPS_INLINED {
     return [=](int64_t j) XLA_FFI_OPS_INLINED {
       y.template Fetch<true>(j);
