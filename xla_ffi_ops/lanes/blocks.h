@@ -155,14 +155,16 @@ class Output {
 // The largest vector: 16 lanes of 8 bytes.
 inline constexpr int64_t kAlignment = 128;
 
-// The bytes of n elements, for what follows to be aligned.
+// The bytes of n elements, for what follows to be aligned. An odd number of
+// these: with 4096 bytes between them, as 1000 steps of float32 would have, the
+// elements of a step would all compete for the same lines of the cache.
 template <typename T>
 int64_t Bytes(int64_t n) {
   int64_t bytes;
   if (__builtin_mul_overflow(n, static_cast<int64_t>(sizeof(T)), &bytes)) {
     throw std::bad_alloc();
   }
-  return (bytes + kAlignment) / kAlignment * kAlignment;
+  return ((bytes / kAlignment + 1) | 1) * kAlignment;
 }
 
 // Memory of a kernel. A thread keeps what its last kernel had, unless that was
