@@ -202,6 +202,19 @@ class TextTest(parameterized.TestCase):
     text = _text(lambda x, y: x * jnp.exp(y[0]), {"n": 3}, **declared)
     self.assertRegex(text, r"const float_v v\d+ = Exp\(v\d+\);")
 
+  def test_computes_nothing_twice(self):
+    reference = lambda x: jnp.sin(x - x[0]) * jnp.cos(x - x[0])
+    self.assertEqual(_text(reference, {"n": 9}).count("SinCos("), 1)
+
+  def test_equal_numbers_of_other_types_are_others(self):
+    def reference(x):
+      less = [-jnp.full(x.shape, 1, dtype) for dtype in (np.int32, np.uint32)]
+      return x * less[0] + x * less[1]
+
+    text = _text(reference, {"n": 4})
+    self.assertIn(" * (-1.0f)", text)
+    self.assertIn(" * 4.2949673e+09f", text)
+
   def test_changes_large_carries_in_place(self):
     def reference(x):
       step = lambda i, c: c.at[i].set(c[i] * 2)

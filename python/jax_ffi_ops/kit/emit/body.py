@@ -79,7 +79,7 @@ class Body:
         them there at once.
       pinned: buffers that must not change.
     """
-    jaxpr = closed.jaxpr
+    jaxpr = _without_repetitions(closed.jaxpr)
     known = dict(zip(jaxpr.invars, args, strict=True))
     known |= zip(jaxpr.constvars, map(Constant.of, closed.consts), strict=True)
     uses = _uses(jaxpr)
@@ -255,6 +255,37 @@ def physical(aval: Any) -> tuple[tuple[Any, ...], np.dtype]:
   key = jax.ShapeDtypeStruct((), aval.dtype)
   words = jax.eval_shape(jax.random.key_data, key)
   return (*aval.shape, *words.shape), words.dtype
+
+
+def _without_repetitions(jaxpr):
+  """Returns a jaxpr that computes nothing twice, as far as can be seen.
+
+  g++ would see that a difference is computed twice, but not a sine.
+  """
+  same, known, equations = {}, {}, []
+
+  def first(x):
+    return x if isinstance(x, jex_core.Literal) else same.get(x, x)
+
+  def key(x):
+    return (repr(x.val), x.aval) if isinstance(x, jex_core.Literal) else x
+
+  for equation in jaxpr.eqns:
+    equation = equation.replace(invars=list(map(first, equation.invars)))
+    own = (
+        equation.primitive,
+        *map(key, equation.invars),
+        *equation.params.items(),
+    )
+    try:
+      before = known.setdefault(own, equation)
+    except TypeError:  # Parameters that cannot be compared.
+      before = equation
+    if before is equation:
+      equations.append(equation)
+    else:
+      same |= zip(equation.outvars, before.outvars)
+  return jaxpr.replace(eqns=equations, outvars=list(map(first, jaxpr.outvars)))
 
 
 def _uses(jaxpr):

@@ -200,16 +200,14 @@ def _gather(body, equation, x, indices):
   with _windows(
       body, memory, indices, out.shape, params["slice_sizes"], dims, clips
   ) as (window, inside, place, own):
-    text = window.read(own)
-    if lanes and not x.lanes and window.lanes is None:
-      text = writer.splat(text, x.dtype)
+    splats = lanes and not x.lanes and window.lanes is None
+    text = writer.splat(window.read(own), x.dtype, splats)
     if inside:
       fill, (least, most) = params["fill_value"], cpp.limits(x.dtype)
       if fill is None:  # Unsigned numbers and bools have their largest.
         fill = np.nan if cpp.is_float(x.dtype) else least or most
       fill = writer.literal(fill, x.dtype, lanes)
-      if lanes and not indices.lanes:
-        inside = writer.splat(inside, bool)
+      inside = writer.splat(inside, bool, lanes > indices.lanes)
       text = f"Select({inside}, {text}, {fill})"
     writer.line(f"{out.at(place)} = {text};")
   return body.loaded(out)
@@ -230,13 +228,10 @@ def _gather_constant(body, equation, x, indices):
 
 
 _COMBINE = {
-    "scatter": "{1}",
-    "scatter-add": "{} + {}",
-    "scatter-max": "Max({}, {})",
-    "scatter-min": "Min({}, {})",
-    "scatter-mul": "{} * {}",
+    "scatter": "{1}", "scatter-add": "{} + {}", "scatter-max": "Max({}, {})",
+    "scatter-min": "Min({}, {})", "scatter-mul": "{} * {}",
     "scatter-sub": "{} - {}",
-}
+}  # fmt: skip
 
 
 @rule(*_COMBINE)
@@ -266,8 +261,7 @@ def _scatter(body, equation, x, indices, update):
         before, writer.element(update, place, lanes)
     )
     if inside:
-      if lanes and not indices.lanes:
-        inside = writer.splat(inside, bool)
+      inside = writer.splat(inside, bool, lanes > indices.lanes)
       text = f"Select({inside}, {text}, {before})"
     window.write(body, own, text)
   return out

@@ -18,21 +18,10 @@ from jax_ffi_ops.kit.emit.values import Scalars
 
 # By C++'s own operators. A scalar beside a vector stands for all lanes.
 _OPERATORS = {
-    "add": "{} + {}",
-    "add_any": "{} + {}",
-    "and": "{} & {}",
-    "div": "{} / {}",
-    "eq": "{} == {}",
-    "ge": "{} >= {}",
-    "gt": "{} > {}",
-    "le": "{} <= {}",
-    "lt": "{} < {}",
-    "mul": "{} * {}",
-    "ne": "{} != {}",
-    "or": "{} | {}",
-    "sub": "{} - {}",
-    "xor": "{} ^ {}",
-}
+    "add": "+", "add_any": "+", "and": "&", "div": "/", "eq": "==", "ge": ">=",
+    "gt": ">", "le": "<=", "lt": "<", "mul": "*", "ne": "!=", "or": "|",
+    "sub": "-", "xor": "^",
+}  # fmt: skip
 # Of bools: all bits of a mask are set, which is -1 and no 1.
 _OF_BOOLS = {
     "eq": "Not({} ^ {})",
@@ -93,9 +82,8 @@ def apply(
   lanes = any(x.lanes for x in args)
 
   def operand(value, text):
-    if value.lanes < lanes and (not mixed or value.dtype == bool):
-      return writer.splat(text, value.dtype)
-    return text
+    splats = value.lanes < lanes and (not mixed or value.dtype == bool)
+    return writer.splat(text, value.dtype, splats)
 
   if values.is_small(shape, most) and all(map(_is_small, args)):
     names = [(x, np.broadcast_to(writer.names_of(x), shape)) for x in args]
@@ -105,9 +93,8 @@ def apply(
       text = function(*parts)
       if text in parts:  # x * 1 is x, in all lanes if others are.
         kept = next(x for (x, _), p in zip(names, parts) if p == text)
-        if kept.lanes < lanes and text[:6] != "Splat<":
-          text = writer.splat(text, dtype)
-        found[index] = text
+        splats = kept.lanes < lanes and text[:6] != "Splat<"
+        found[index] = writer.splat(text, dtype, splats)
       else:
         found[index] = writer.let(text, dtype, lanes)
     return Scalars.of(found, dtype, lanes)
@@ -146,7 +133,7 @@ def _by_table(body, equation, *args):
   if of_bools:
     text = _OF_BOOLS[name]
   elif mixed:
-    text = _OPERATORS[name]
+    text = f"{{}} {_OPERATORS[name]} {{}}"
     if dtype != args[0].dtype and ctype != "bool":  # A comparison.
       text = f"As<{ctype}>({text})"
   neutral = cpp.literal(_NEUTRAL[name], dtype) if name in _NEUTRAL else None

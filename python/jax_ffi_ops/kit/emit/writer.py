@@ -92,24 +92,21 @@ class Writer:
     return " + ".join(terms) or "0"
 
   def variable(
-      self, expression: str, dtype: Any, lanes: bool, letter: str = "v"
+      self, text: str, dtype: Any, lanes: bool, letter: str = "v", const=""
   ) -> str:
     name = self.name(letter)
-    self.line(f"{cpp.type_of(dtype, lanes)} {name} = {expression};")
+    self.line(f"{const}{cpp.type_of(dtype, lanes)} {name} = {text};")
     return name
 
   def let(self, expression: str, dtype: Any, lanes: bool) -> str:
-    name = self.name("v")
-    self.line(f"const {cpp.type_of(dtype, lanes)} {name} = {expression};")
-    return name
+    return self.variable(expression, dtype, lanes, const="const ")
 
-  def splat(self, expression: str, dtype: Any) -> str:
-    """Returns a uniform expression in all lanes."""
-    return f"Splat<{cpp.type_of(dtype, True)}>({expression})"
+  def splat(self, expression: str, dtype: Any, lanes: bool = True) -> str:
+    """Returns a uniform expression in all lanes, if it is asked to."""
+    return f"Splat<{cpp.vector(dtype)}>({expression})" if lanes else expression
 
   def literal(self, value: Any, dtype: Any, lanes: bool) -> str:
-    text = cpp.literal(value, dtype)
-    return self.splat(text, dtype) if lanes else text
+    return self.splat(cpp.literal(value, dtype), dtype, lanes)
 
   def buffer(self, shape: Sequence[Any], dtype: Any, lanes: bool) -> Memory:
     """Returns new memory, which holds anything."""
@@ -150,10 +147,8 @@ class Writer:
     return values.objects(items, value.shape)
 
   def names_in_lanes(self, value: values.Value, lanes: bool) -> np.ndarray:
-    names = self.names_of(value)
-    if lanes <= value.lanes:
-      return names
-    texts = [self.splat(text, value.dtype) for text in names.ravel()]
+    names, splats = self.names_of(value), lanes > value.lanes
+    texts = [self.splat(x, value.dtype, splats) for x in names.ravel()]
     return values.objects(texts, names.shape)
 
   def in_memory(self, value: values.Value) -> Memory:
@@ -176,16 +171,14 @@ class Writer:
 
   def element(self, value: values.Value, index: Sequence[str], lanes: bool):
     """Returns an element of a value that is readable, per lane if asked."""
-    text = value.at(index)
-    return self.splat(text, value.dtype) if lanes > value.lanes else text
+    return self.splat(value.at(index), value.dtype, lanes > value.lanes)
 
   def store(self, to: Memory, value: values.Value, mask: str | None = None):
     """Writes a value to memory; with a mask, in those lanes alone."""
 
     def put(index, text, lanes):
       place = to.at(index)
-      if to.lanes and not lanes:
-        text = self.splat(text, to.dtype)
+      text = self.splat(text, to.dtype, to.lanes > lanes)
       if mask:
         text = f"Select({mask}, {text}, {place})"
       self.line(f"{place} = {text};")
