@@ -53,7 +53,8 @@ struct Advantages
   RecurrenceOperand<T> lambda;  // one step
 };
 
-// How many rows of one column are computed at a time, at most.
+// How many rows of one column, or parts of one for its end, are computed at a
+// time, at most.
 template <typename T>
 int64_t RecurrenceRowsAtOnce();
 
@@ -78,9 +79,6 @@ struct RecurrenceEnds {
   int64_t* e;
   double* b;
 };
-
-// How many rows of one column, or parts of one, are computed at once.
-inline constexpr int64_t kRecurrenceStrands = 8;
 
 // Computes those of rows [begin, end) of a call with one column.
 template <typename T>

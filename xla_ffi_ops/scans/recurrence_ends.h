@@ -10,9 +10,9 @@
 #include <type_traits>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/scans/lane_rows.h"
 #include "xla_ffi_ops/scans/recurrence.h"
 #include "xla_ffi_ops/scans/recurrence_steps.h"
+#include "xla_ffi_ops/scans/transpose_lanes.h"
 
 namespace xla_ffi_ops {
 namespace internal {
@@ -67,15 +67,21 @@ struct StrandEnds {
   }
 };
 
+// The steps of a group: so many factors of 32 bits and fewer are at most 2^768,
+// or 2^-894.
+template <typename E>
+inline constexpr int64_t kEndGroup = sizeof(E) < sizeof(double) ? 6 : 1;
+
 // Goes on for kSteps steps of n strands. Where `shifted`, B is what the last
-// step passes on: its factor is applied.
+// step passes on: its factor is applied. Returns whether each m is what it may
+// be before a group: then all products in one are normal numbers.
 template <int64_t kSteps, bool kShifted, typename E, int64_t kMost>
-XLA_FFI_OPS_HD void AddGroup(const E* a, const E* b, int64_t stride, int64_t n,
+XLA_FFI_OPS_HD bool TryGroup(const E* a, const E* b, int64_t stride, int64_t n,
                              StrandEnds<E, kMost>& ends) {
-  // What m may be before a group: then all products are normal numbers.
   constexpr int64_t kLow = int64_t{1023 - 100} << 52;
   constexpr int64_t kHigh = int64_t{1023 + 100} << 52;
   int64_t out = 0;  // negative if some m is not
+#pragma GCC unroll 1
 #pragma GCC ivdep
   for (int64_t j = 0; j < n; ++j) {
     E h = ends.b[j];
@@ -85,15 +91,25 @@ XLA_FFI_OPS_HD void AddGroup(const E* a, const E* b, int64_t stride, int64_t n,
       const E factor = a[i * stride + j], term = b[i * stride + j];
       h = kShifted ? factor * (h + term) : factor * h + term;
       product *= factor;
+      // One check for up to 8 factors of 32 bits: what is not normal after 7 or
+      // 8 of them is out of range after the last.
+      if (kEndGroup<E> > 1 && i + 1 < kSteps) continue;
+      int64_t bits;
+      std::memcpy(&bits, &product, sizeof(bits));
+      bits &= int64_t{0x7ff} << 52;
+      out |= (bits - kLow) | (kHigh - bits);
     }
     ends.b[j] = h;
     ends.m[j] = product;
-    int64_t bits;
-    std::memcpy(&bits, &product, sizeof(bits));
-    bits &= int64_t{0x7ff} << 52;
-    out |= (bits - kLow) | (kHigh - bits);
   }
-  if (out >= 0) return;
+  return out >= 0;
+}
+
+template <int64_t kSteps, bool kShifted, typename E, int64_t kMost>
+XLA_FFI_OPS_HD void AddGroup(const E* a, const E* b, int64_t stride, int64_t n,
+                             StrandEnds<E, kMost>& ends) {
+  static_assert(kSteps <= kEndGroup<E>);
+  if (TryGroup<kSteps, kShifted>(a, b, stride, n, ends)) return;
 #pragma GCC ivdep
   for (int64_t j = 0; j < n; ++j) MoveExponent(ends.m + j, ends.e + j);
 }
@@ -102,8 +118,7 @@ template <bool kShifted, typename E, int64_t kMost>
 XLA_FFI_OPS_HD void AddSteps(const E* a, const E* b, int64_t stride,
                              int64_t steps, int64_t n,
                              StrandEnds<E, kMost>& ends) {
-  // So many factors of 32 bits and fewer are at most 2^768, or 2^-894.
-  constexpr int64_t kGroup = sizeof(E) < sizeof(double) ? 6 : 1;
+  constexpr int64_t kGroup = kEndGroup<E>;
   int64_t i = 0;
   for (; i + kGroup <= steps; i += kGroup) {
     AddGroup<kGroup, kShifted>(a + i * stride, b + i * stride, stride, n, ends);
@@ -121,6 +136,65 @@ XLA_FFI_OPS_HD void AddSteps(const E* a, const E* b, int64_t stride,
           : AddSteps<false>(a, b, stride, steps, n, ends);
 }
 
+// Goes on for as many steps as there are strands, from `at` on: a square, that
+// is transposed.
+template <bool kReverse, bool kShifted, typename E>
+XLA_FFI_OPS_HD void AddSquare(const E* const* a, const E* const* b, int64_t at,
+                              StrandEnds<E, kRecurrenceLanes<E>>& ends) {
+  constexpr int kSize = kRecurrenceLanes<E>;
+  Vec<E, kSize> factors[kSize], terms[kSize];
+  E lanes[2][kSize * kSize];
+#pragma GCC unroll 8
+  for (int s = 0; s < kSize; ++s) {
+    Load<E, kSize>(a[s] + at, factors + s);
+    Load<E, kSize>(b[s] + at, terms + s);
+  }
+  TransposeLanes<E, kSize>(factors);
+  TransposeLanes<E, kSize>(terms);
+#pragma GCC unroll 8
+  for (int i = 0; i < kSize; ++i) {
+    const int step = kReverse ? kSize - 1 - i : i;
+    Store<E, kSize>(factors[step], lanes[0] + i * kSize);
+    Store<E, kSize>(terms[step], lanes[1] + i * kSize);
+  }
+  const auto before = ends;
+  if (TryGroup<kSize, kShifted>(lanes[0], lanes[1], kSize, kSize, ends)) return;
+  ends = before;
+  AddSteps<kShifted, E>(lanes[0], lanes[1], kSize, kSize, kSize, ends);
+}
+
+template <bool kReverse, bool kShifted, typename E>
+XLA_FFI_OPS_HD void AddRows(const E* const* a, const E* const* b, int64_t n,
+                            StrandEnds<E, kRecurrenceLanes<E>>& ends) {
+  constexpr int kSize = kRecurrenceLanes<E>;
+  int64_t i = 0;
+  for (; i + kSize <= n; i += kSize) {
+    AddSquare<kReverse, kShifted>(a, b, kReverse ? n - kSize - i : i, ends);
+  }
+  for (; i < n; ++i) {
+    E factors[kSize], terms[kSize];
+    for (int s = 0; s < kSize; ++s) {
+      factors[s] = a[s][kReverse ? n - 1 - i : i];
+      terms[s] = b[s][kReverse ? n - 1 - i : i];
+    }
+    AddGroup<1, kShifted>(factors, terms, 0, kSize, ends);
+  }
+}
+
+// Goes on for n steps of rows.
+template <typename E>
+XLA_FFI_OPS_HD void AddRows(const E* const* a, const E* const* b, int64_t n,
+                            bool reverse, bool shifted,
+                            StrandEnds<E, kRecurrenceLanes<E>>& ends) {
+  if (reverse) {
+    shifted ? AddRows<true, true>(a, b, n, ends)
+            : AddRows<true, false>(a, b, n, ends);
+  } else {
+    shifted ? AddRows<false, true>(a, b, n, ends)
+            : AddRows<false, false>(a, b, n, ends);
+  }
+}
+
 template <typename T>
 void Set(const RecurrenceEnds<T>& ends, int64_t i, const RecurrenceEnd& end) {
   ends.m[i] = end.m;
@@ -133,12 +207,12 @@ void Set(const RecurrenceEnds<T>& ends, int64_t i, const RecurrenceEnd& end) {
 template <typename T>
 void RunRowEnds(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
   using E = typename internal::Numbers<T>::Element;
-  constexpr int64_t kStrands = kRecurrenceStrands, kPiece = 128;
+  constexpr int64_t kStrands = internal::kRecurrenceLanes<E>, kPiece = 128;
   const Recurrence<T>& call = ends.call;
   const int64_t parts = ends.in_parts ? kStrands : 1, rows = kStrands / parts;
   const int64_t size = call.n / parts;
   internal::StrandEnds<E, kStrands> strands;
-  E spaces[2][kStrands][kPiece], lanes[2][kPiece * kStrands];
+  E spaces[2][kStrands][kPiece];
   for (int64_t row = begin; row < end; row += rows) {
     strands.Clear(kStrands);
     for (int64_t i = 0; i < size; i += kPiece) {
@@ -153,12 +227,8 @@ void RunRowEnds(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
         x[1][s] = internal::Elements<kPiece>(call.b, 1, piece, spaces[1][s]);
       }
       AtCpuLevel([&]() XLA_FFI_OPS_INLINED {
-        internal::CopyLanes<true, kStrands>(x[0], count, lanes[0]);
-        internal::CopyLanes<true, kStrands>(x[1], count, lanes[1]);
-        const int64_t first = call.reverse ? (count - 1) * kStrands : 0;
-        const int64_t stride = call.reverse ? -kStrands : kStrands;
-        internal::AddSteps(lanes[0] + first, lanes[1] + first, stride, count,
-                           kStrands, call.shifted, strands);
+        internal::AddRows(x[0], x[1], count, call.reverse, call.shifted,
+                          strands);
       });
     }
     for (int64_t r = 0; r < rows && row + r < end; ++r) {

@@ -62,13 +62,13 @@ HandlerResult RunEnds(const CpuContext& device, RecurrenceEnds<T> ends,
                       int64_t rows) {
   const int64_t columns = ends.call.columns;
   const int64_t bytes = 2 * (ends.call.n + 1) * sizeof(T);
+  const int64_t strands = RecurrenceRowsAtOnce<T>();
   // The same for any number of threads.
-  ends.in_parts =
-      rows < kRecurrenceStrands && ends.call.n >= 64 * kRecurrenceStrands;
+  ends.in_parts = rows < strands && ends.call.n >= 64 * strands;
   if (rows == 0 || columns == 0) return ffi::Error::Success();
   if (columns == 1) {
     return ParallelGroups(
-        device.pool, rows, kRecurrenceStrands, bytes,
+        device.pool, rows, strands, bytes,
         [=](int64_t begin, int64_t end) { RunRowEnds(ends, begin, end); });
   }
   return internal::OverColumns<T>(device, rows, columns, bytes,

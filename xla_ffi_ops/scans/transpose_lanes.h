@@ -11,15 +11,22 @@
 
 namespace xla_ffi_ops::internal {
 
+// Whether the first step takes what one fast instruction does: of each 16 bytes
+// of two vectors, one half of both in turn. Rows are then to be swapped.
+template <int per, int units>
+inline constexpr bool kInterleaves = per == 1 && units >= 4;
+
 // Of two vectors, the blocks of `by` lanes that are at even places, or at odd
 // ones, of each of them: the second row of blocks of a matrix, and the first.
 template <int by, bool odd, int per, typename Units, int units, int... i>
 XLA_FFI_OPS_HD void TakeBlocks(const Units& a, const Units& b, Units* to,
                                std::integer_sequence<int, i...>) {
   constexpr int size = by * per;
-  Shuffle<units, (i / size % 2 == 0 ? i + odd * size
-                                    : units + i - (1 - odd) * size)...>(a, b,
-                                                                        to);
+  constexpr bool interleaves = by == 1 && kInterleaves<per, units>;
+  Shuffle<units, (interleaves ? i % 2 * units + i / 4 * 4 + odd * 2 + i % 4 / 2
+                  : i / size % 2 == 0 ? i + odd * size
+                                      : units + i - (1 - odd) * size)...>(a, b,
+                                                                          to);
 }
 
 // In each square of 2 by 2 blocks, swaps the two that are off the diagonal; and
@@ -39,6 +46,10 @@ XLA_FFI_OPS_HD void SwapBlocks(Vec<T, lanes>* rows) {
       TakeBlocks<by, true, per, Units, units>(a, b, &odd, each);
       rows[i] = (Vec<T, lanes>)even;
       rows[i + by] = (Vec<T, lanes>)odd;
+    }
+    if constexpr (by == 2 && kInterleaves<per, units>) {
+#pragma GCC unroll 4
+      for (int i = 0; i < lanes; i += 4) std::swap(rows[i + 1], rows[i + 2]);
     }
     SwapBlocks<2 * by, T, lanes>(rows);
   }

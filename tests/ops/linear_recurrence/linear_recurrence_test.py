@@ -246,7 +246,8 @@ class RecurrenceTest(absltest.TestCase):
     """What devices exchange: h behind a piece is m 2^e h0 + term."""
     shapes = ((1003,), 0), ((19, 40), 1), ((40, 5), 0), ((2, 30, 1100), 1)
     for (shape, axis), reverse in itertools.product(shapes, (False, True)):
-      for dtype in (np.float32, jnp.bfloat16):
+      for dtype in (np.float32, jnp.bfloat16, np.float64):
+        wide = np.promote_types(dtype, np.float32)
         a, b = (self._array(dtype, shape, seed) for seed in (1, 2))
         m, e, term = map(
             np.asarray,
@@ -255,13 +256,40 @@ class RecurrenceTest(absltest.TestCase):
         a, b = (np.moveaxis(x.astype(np.longdouble), axis, -1) for x in (a, b))
         want, sizes = _sequential(a, b, None, reverse)
         last = 0 if reverse else -1
-        allowed = sizes[..., last] * gamma(4, np.float32) + 1e-37
+        allowed = sizes[..., last] * gamma(4, wide) + 1e-37
         self.assertLess(np.max(abs(term - want[..., last]) - allowed), 0)
         product = np.prod(a, -1)
         got = np.ldexp(m.astype(np.longdouble), e.astype(int))
         # A rounding of a factor, and of a part.
         allowed = gamma(2 * a.shape[-1], np.float64) * abs(product)
         self.assertLessEqual(np.max(abs(got - product) - allowed), 0)
+
+  def test_ends_of_factors_of_any_size(self):
+    """Their products leave the range of doubles, and come back."""
+    rng = np.random.default_rng(0)
+    for dtype, most in (np.float32, 125), (np.float64, 600):
+      powers = rng.uniform(-most, most, (9, 83))
+      powers[1], powers[2], powers[3] = (
+          most,
+          -most,
+          most * (-1) ** np.arange(83),
+      )
+      a = (rng.choice([-1, 1], powers.shape) * 2.0**powers).astype(dtype)
+      a[4, 5] = 0
+      for axis, reverse in itertools.product((0, 1), (False, True)):
+        own = np.moveaxis(a, 1, axis)
+        m, e, term = end_of_real(
+            own, np.zeros_like(own), axis=axis, reverse=reverse, shifted=False
+        )
+        np.testing.assert_array_equal(term, 0)
+        m, power = np.frexp(np.asarray(m, np.longdouble))
+        product = np.ones(9, np.longdouble)
+        for column in a.T:
+          product, own = np.frexp(product * column)
+          power -= own
+        got = np.ldexp(m, power + np.asarray(e, int))
+        allowed = gamma(2 * a.shape[1], np.float64)
+        np.testing.assert_allclose(got, product, rtol=allowed, atol=0)
 
   def test_refuses_other_shapes(self):
     ones = jnp.ones
