@@ -56,7 +56,7 @@ _add_rms_norm = kit.op(
     skips_gradients=True,
     row_sums=("scale",),
     in_place={"y": "x", "sum": "residual"},
-    is_faster=kit.faster_for_rows(),
+    is_faster=kit.faster_for_rows(sizes={(4, "float32"): 2**16}),
 )
 
 

@@ -83,6 +83,7 @@ _softmax = kit.op(
         sizes={
             (3, "float32"): 2**14,
             (3, "float16"): 2**14,
+            (4, "float32"): 2**16,
             (4, "bfloat16"): 2**18,
             (4, "float16"): 2**14,
         }
