@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A long row has the same bits whether or not threads share it."""
+"""A row has the same bits if threads share it, and if a call has many rows."""
 
 import dataclasses
 import os
@@ -16,8 +16,9 @@ from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import choices
 from jax_ffi_ops.kit.testing import transforms
 
-_COLS = 70_001
-_ROWS = 16  # With so many rows, threads never share one.
+# Columns and rows: of so many long rows, threads share none. The other call is
+# larger than caches, and runs other code.
+_SIZES = (70_001, 16), (1_030, 4_100)
 
 
 class LongRowsTest(parameterized.TestCase):
@@ -25,16 +26,18 @@ class LongRowsTest(parameterized.TestCase):
   @parameterized.product(
       op=("rms_norm", "layer_norm", "add_rms_norm", "softmax"),
       dtype=("float32", "bfloat16", "float16"),
+      size=_SIZES,
   )
-  def test_bits(self, op, dtype):
-    case = choices.resized(own_case(op), ("d",), _COLS)
+  def test_bits(self, op, dtype, size):
+    cols, rows = size
+    case = choices.resized(own_case(op), ("d",), cols)
     slots = [dataclasses.replace(x, dtype=dtype) for x in case.slots]
     case = dataclasses.replace(case, slots=slots)
     operands = case.arrays((1,))
     args = (operands, case.cotangents(operands))
     with testing.handlers_at_any_speed():
       one = jax.jit(transforms.vjp(case))(*args)
-      each = lambda x: np.broadcast_to(x, (_ROWS, *np.shape(x)))
+      each = lambda x: np.broadcast_to(x, (rows, *np.shape(x)))
       many = jax.jit(jax.vmap(transforms.vjp(case)))(*jax.tree.map(each, args))
     for x, xs in zip(jax.tree.leaves(one), jax.tree.leaves(many), strict=True):
       self.assertGreater(np.size(np.unique(np.asarray(x, np.float32))), 99)

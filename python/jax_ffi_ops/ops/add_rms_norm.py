@@ -94,7 +94,8 @@ def add_rms_norm(
 
   Raises:
     TypeError: `x`, `residual` or `scale` is no array of a supported dtype, the
-      dtypes of `x` and `residual` differ, or `eps` is no number or is traced.
+      dtypes of `x` and `residual` differ, `eps` is no number or is traced, or
+      `in_place` is no bool.
     ValueError: `x` is a scalar, `residual` or `scale` has the wrong shape, or
       `eps` is negative or NaN.
   """

@@ -147,8 +147,8 @@ def layer_norm(
     An array of the shape and dtype of `x`.
 
   Raises:
-    TypeError: `x`, `scale` or `bias` is no array of a supported dtype, or `eps`
-      is no number or is traced.
+    TypeError: `x`, `scale` or `bias` is no array of a supported dtype, `eps` is
+      no number or is traced, or `in_place` is no bool.
     ValueError: `x` is a scalar, `scale` or `bias` has the wrong shape, or `eps`
       is negative or NaN.
   """

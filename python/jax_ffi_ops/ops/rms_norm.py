@@ -116,8 +116,8 @@ def rms_norm(
     An array of the shape and dtype of `x`.
 
   Raises:
-    TypeError: `x` or `scale` is no array of a supported dtype, or `eps` is no
-      number or is traced.
+    TypeError: `x` or `scale` is no array of a supported dtype, `eps` is no
+      number or is traced, or `in_place` is no bool.
     ValueError: `x` is a scalar, `scale` has the wrong shape, or `eps` is
       negative or NaN.
   """

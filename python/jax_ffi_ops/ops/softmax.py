@@ -116,7 +116,8 @@ def softmax(
     An array of the shape and dtype of `x`.
 
   Raises:
-    TypeError: `x` is no array of a supported dtype, or `axis` is no integer.
+    TypeError: `x` is no array of a supported dtype, `axis` is no integer, or
+      `in_place` is no bool.
     ValueError: `x` has no such axis.
   """
   if isinstance(axis, bool) or not isinstance(axis, numbers.Integral):
