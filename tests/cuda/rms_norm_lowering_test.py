@@ -9,6 +9,7 @@ import jax
 from jax import export
 import jax.numpy as jnp
 
+from jax_ffi_ops import add_rms_norm
 from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
 
@@ -87,6 +88,15 @@ class RmsNormLoweringTest(parameterized.TestCase):
     text = _lowered(jax.grad(lambda x: rms_norm(x).sum()), (8, 16))
     self.assertEqual(
         _result_types(text, "xla_ffi_ops_rms_norm_bwd"), [["8x16xf32"]]
+    )
+
+  def test_workspace_for_the_gradient_of_scale_alone(self):
+    x = jnp.ones((8, 16))
+    gradient = jax.grad(lambda scale: add_rms_norm(x, x, scale)[0].sum())
+    text = _lowered(gradient, (16,))
+    self.assertEqual(
+        _result_types(text, "xla_ffi_ops_add_rms_norm_bwd"),
+        [["16xf32", "3x16xf32"]],
     )
 
   @parameterized.parameters(("cuda",), ("cpu", "cuda"), ("cuda", "tpu"))

@@ -11,6 +11,7 @@ Shared memory that a launch asks for is not counted.
 
 import argparse
 import ctypes
+import os
 import pathlib
 import re
 import struct
@@ -53,6 +54,8 @@ class Driver:
   """The functions of CUDA's driver; raises RuntimeError if one fails."""
 
   def __init__(self, path: str):
+    # Else a kernel is loaded when it is first launched, and tells nothing.
+    os.environ["CUDA_MODULE_LOADING"] = "EAGER"
     try:
       self._library = ctypes.CDLL(path)
     except OSError as error:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Row ops that write results over their operands."""
+"""Row ops that write results over their operands, which they do on a CPU."""
+
+import os
+
+os.environ["JAX_PLATFORMS"] = "cpu"
 
 from absl.testing import absltest
 from absl.testing import parameterized

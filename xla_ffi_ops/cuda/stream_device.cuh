@@ -41,12 +41,17 @@ class StreamDevice {
     CheckCuda("cudaGetDevice", cudaGetDevice(&previous_));
     id_ = previous_;
 #if CUDART_VERSION >= 12080
-    const cudaError_t error = cudaStreamGetDevice(stream, &id_);
-    if (error == cudaErrorCallRequiresNewerDriver) {
-      cudaGetLastError();  // Or it would be reported to whoever asks next.
-      id_ = previous_;
-    } else {
-      CheckCuda("cudaStreamGetDevice", error);
+    // A stream that records a graph does not tell: to ask ends the recording.
+    cudaStreamCaptureStatus status;
+    CheckCuda("cudaStreamIsCapturing", cudaStreamIsCapturing(stream, &status));
+    if (status == cudaStreamCaptureStatusNone) {
+      const cudaError_t error = cudaStreamGetDevice(stream, &id_);
+      if (error == cudaErrorCallRequiresNewerDriver) {
+        cudaGetLastError();  // Or it would be reported to whoever asks next.
+        id_ = previous_;
+      } else {
+        CheckCuda("cudaStreamGetDevice", error);
+      }
     }
 #endif  // Else XLA's choice of the device is trusted, as with an old driver.
     if (id_ != previous_) CheckCuda("cudaSetDevice", cudaSetDevice(id_));

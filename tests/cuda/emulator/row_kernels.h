@@ -82,8 +82,11 @@ inline int TestCases(void (*all)(const Case&), void (*some)(const Case&)) {
     some({100, 1, 40});
   }
   setenv("EMULATED_DEVICE", "1", true);
-  setenv("EMULATED_OLD_DRIVER", "1", true);
-  some({1, 3, 70000});
+  for (const char* state : {"EMULATED_OLD_DRIVER", "EMULATED_RECORDING"}) {
+    setenv(state, "1", true);
+    some({1, 3, 70000});
+    unsetenv(state);
+  }
   return failures > 0;
 }
 

@@ -130,16 +130,24 @@ def _has_gpu() -> bool:
   return done.stdout.strip() == "gpu"
 
 
-def _ops() -> list[str]:
-  return [pathlib.Path(file).stem for file in find("benchmarks/ops/*.py")]
+def _ops(has_gpu: bool) -> list[str]:
+  """Returns the ops that have a benchmark, on a GPU those with a kernel."""
+
+  def has_kernel(op):
+    library = pathlib.Path(f"python/jax_ffi_ops/ops/lib{op}_ext.so")
+    return library.exists() and b"_fwd_cuda" in library.read_bytes()
+
+  ops = [pathlib.Path(file).stem for file in find("benchmarks/ops/*.py")]
+  return [op for op in ops if not has_gpu or has_kernel(op)]
 
 
 def run_all(arguments: list[str]) -> int:
   options = _parse(_tests_parser("all"), arguments)
+  has_gpu = _has_gpu()
   planned = plan.all_phases(
       find("tests/**/*_test.py", options.names),
-      _ops(),
-      has_gpu=_has_gpu(),
+      _ops(has_gpu),
+      has_gpu=has_gpu,
       shards=options.shards,
       workers=options.jobs,
       minutes=options.minutes,
@@ -156,7 +164,8 @@ def compare(arguments: list[str], caller: pathlib.Path) -> int:
   )
   options = _parse(parser, arguments)
   folders = [".", *(os.path.relpath(caller / x) for x in options.folders)]
-  lines = goals.headlines(options.op or _ops(), _has_gpu())
+  has_gpu = _has_gpu()
+  lines = goals.headlines(options.op or _ops(has_gpu), has_gpu)
   return _run(
       plan.compare_phases(folders, lines, options.minutes),
       _LOGS / "compare",

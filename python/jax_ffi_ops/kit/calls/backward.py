@@ -155,10 +155,13 @@ class BackwardCall(HandlerCall):
     """As for the forward call, but that `is_faster` is told."""
     if self.transposed:
       return "`transpose=` computes it"
-    dtypes = {x.name: x.dtype for x in self.dropped}
-    dtypes |= {name: x.dtype for name, x in self.named(arrays).items()}
-    dims = self.dimensions(arrays)
+    dims, dtypes = self.dimensions(arrays), self._dtypes(arrays)
     return choice.declined(platform, self.forward, dims, dtypes, backward=True)
+
+  def _dtypes(self, arrays):
+    """Returns those of the arrays and the dropped operands, by name."""
+    named = {name: x.dtype for name, x in self.named(arrays).items()}
+    return {x.name: x.dtype for x in self.dropped} | named
 
   def workspaces(
       self, platform: str, arrays: Sequence[Any]
@@ -166,8 +169,8 @@ class BackwardCall(HandlerCall):
     if platform not in workspaces.PLATFORMS:
       return {}
     dims, gradients = self.dimensions(arrays), self.gradients(arrays)
-    dtypes = {name: x.dtype for name, x in self.named(arrays).items()}
-    dtypes |= {name: x.dtype for name, x in gradients.items()}
+    dtypes = {name: x.dtype for name, x in gradients.items()}
+    dtypes |= self._dtypes(arrays)
     return workspaces.workspaces(self.op, dims, gradients, dtypes)
 
   def _with_all_loops(self, dims: Dimensions) -> "BackwardCall":

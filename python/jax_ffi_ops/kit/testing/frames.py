@@ -49,7 +49,10 @@ class Frame:
     """Calls the target with these arrays, or with zeros; may raise Refused."""
     try:
       program = self._program()
-      return [np.asarray(x) for x in program(*self._arrays(arrays))]
+      results = [np.asarray(x) for x in program(*self._arrays(arrays))]
+      if not results:  # Then nothing has waited for the call.
+        jax.effects_barrier()
+      return results
     except (jax.errors.JaxRuntimeError, ValueError) as error:
       raise Refused(str(error)) from error
 

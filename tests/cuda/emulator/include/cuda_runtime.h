@@ -77,6 +77,10 @@ enum cudaStreamCaptureMode {
   cudaStreamCaptureModeGlobal,
   cudaStreamCaptureModeRelaxed,
 };
+enum cudaStreamCaptureStatus {
+  cudaStreamCaptureStatusNone,
+  cudaStreamCaptureStatusActive,
+};
 enum cudaLaunchAttributeID { cudaLaunchAttributeClusterDimension };
 
 using cudaStream_t = struct CUstream_st*;
@@ -109,13 +113,14 @@ struct Device {
 };
 inline constexpr Device kDevices[] = {{4, 8, 0}, {4, 9, 16}, {40, 9, 8}};
 
-// The index of the device. With an old driver, cudaStreamGetDevice does not
-// tell, and it is the current one.
+// The index of the device. With an old driver, and while a stream is recorded,
+// cudaStreamGetDevice does not tell, and it is the current one.
 inline int DeviceId() {
   const char* const index = std::getenv("EMULATED_DEVICE");
   return index ? std::atoi(index) : 0;
 }
 inline bool HasOldDriver() { return std::getenv("EMULATED_OLD_DRIVER"); }
+inline bool IsRecorded() { return std::getenv("EMULATED_RECORDING"); }
 
 // Threads are recording graphs all the time, and no kernel has been loaded.
 inline thread_local cudaStreamCaptureMode capture_mode =
@@ -142,12 +147,21 @@ inline const char* cudaGetErrorString(cudaError_t) {
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 inline cudaError_t cudaGetDevice(int* device) {
-  *device = emulator::HasOldDriver() ? emulator::DeviceId() : 0;
+  const bool is_current = emulator::HasOldDriver() || emulator::IsRecorded();
+  *device = is_current ? emulator::DeviceId() : 0;
   return emulator::IsAllowed() ? cudaSuccess
                                : cudaErrorStreamCaptureUnsupported;
 }
 inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+inline cudaError_t cudaStreamIsCapturing(cudaStream_t,
+                                         cudaStreamCaptureStatus* status) {
+  *status = emulator::IsRecorded() ? cudaStreamCaptureStatusActive
+                                   : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
 inline cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) {
+  *device = -1;
+  if (emulator::IsRecorded()) return cudaErrorStreamCaptureUnsupported;
   *device = emulator::HasOldDriver() ? -1 : emulator::DeviceId();
   return *device < 0 ? cudaErrorCallRequiresNewerDriver : cudaSuccess;
 }
