@@ -99,12 +99,29 @@ void LaunchRowKernels(const StreamDevice& device, cudaStream_t stream,
     const RowShape row{accesses, kLoads / kRows, kWarp};
     if (row.fits()) {
       shape.block = row.Block(CeilDiv(args.rows, kRows), block_threads);
-      launch("RowKernel", RowKernel<Args, kSize, kLoads / kRows, kRows>, shape,
-             kRows);
+      launch("RowKernel", RowKernel<Args, kSize, kLoads / kRows, kRows, true>,
+             shape, kRows);
       return;
     }
   }
   RowShape row{accesses, kLoads, Args::kThreads};
+  void (*kernel)(Args) = RowKernel<Args, kSize, kLoads, 1, true>;
+  if constexpr (kMoreLoads<Args, kSize> > 0) {
+    if (row.threads() > kWarp) {
+      row.loads = kMoreLoads<Args, kSize>;
+      kernel = RowKernel<Args, kSize, kMoreLoads<Args, kSize>, 1, false>;
+    }
+  }
+  // Two blocks share a multiprocessor if clusters allow it: while the threads
+  // of one wait for each other, the other one works. (What loads ahead works
+  // meanwhile, too, and does without clusters if it can.)
+  const bool is_ahead = row.loads == kLoads;
+  if (!has_sums && !(is_ahead && row.fits())) {
+    RowShape half = row;
+    half.max_threads /= 2;
+    half.Fit(kPortableCluster);
+    if (half.fits()) row = half;
+  }
   row.Fit(kMaxCluster);
   row.Spread(
       args.groups * (has_sums ? std::min(args.parts, args.rows) : args.rows),
@@ -112,9 +129,11 @@ void LaunchRowKernels(const StreamDevice& device, cudaStream_t stream,
   for (; row.fits(); row.cluster /= 2) {
     shape.cluster = row.cluster;
     shape.block = row.Block(args.rows, block_threads);
-    if (launch("RowKernel", RowKernel<Args, kSize, kLoads, 1>, shape, 1)) {
-      return;
+    // One row alone may need all of its passes, with their barriers.
+    if (kAccepts<typename Args::Formula> && shape.block.x > kWarp) {
+      shape.block.y = 1;
     }
+    if (launch("RowKernel", kernel, shape, 1)) return;
   }
   shape.block = dim3(Args::kThreads);
   for (shape.cluster = kPortableCluster;; shape.cluster = 1) {

@@ -11,6 +11,7 @@
 #include "xla_ffi_ops/cuda/row_args.cuh"
 #include "xla_ffi_ops/cuda/row_elements.cuh"
 #include "xla_ffi_ops/cuda/row_reduce.cuh"
+#include "xla_ffi_ops/cuda/row_sample.cuh"
 #include "xla_ffi_ops/cuda/row_threads.cuh"
 #include "xla_ffi_ops/cuda/run_formula.cuh"
 
@@ -61,8 +62,15 @@ __global__ __launch_bounds__(Args::kThreads, 1) void LongRowKernel(
         }
       };
       auto known = args.formula.Load(row);
-      RunPasses</*kLong=*/true>(args, known, reduce, for_each,
-                                [](int, int, const auto&) {});
+      const auto keep = [](int, int, const auto&) {};
+      if constexpr (kAccepts<typename Args::Formula>) {
+        RowSample<Args> sample;
+        sample.Load(args, row);
+        RunPassesAfter</*kLong=*/true>(sample, args, known, weights, reduce,
+                                       for_each, keep);
+      } else {
+        RunPasses</*kLong=*/true>(args, known, reduce, for_each, keep);
+      }
       if (first == 0) args.formula.Save(row, known);
       for_each([&](int64_t column, int, const auto& elements) {
         StoreOutputs<kSize>(args, row, column, [&](int k) {

@@ -30,6 +30,17 @@ constexpr int RowLoads() {
   return loads;
 }
 
+// How many accesses a thread keeps of rows that are wider than a warp, if it
+// loads no next rows meanwhile; 0 if it does. Several passes over 16 bits are
+// bound by instructions, and the more elements a thread has, the fewer of these
+// each needs. An H100 then reaches 0.92 of a copy's speed, not 0.89.
+template <typename Args, int kSize>
+inline constexpr int kMoreLoads =
+    sizeof(typename Args::T) == 2 && kSize > 1 && Args::kSums == 0 &&
+            Args::Formula::kPasses > 1
+        ? 2 * RowLoads<Args, kSize>()
+        : 0;
+
 // Whether kVector<T> elements can be accessed at a time: every row of each
 // array then begins at a multiple of 16 bytes.
 template <typename Args>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel that runs a formula on rows that registers hold: what the rows
-// have is read once, and the next rows are loaded while these are computed. The
-// threads of a row are those of a warp or a part of it, of a block, or of a
-// cluster of blocks. Sums over rows are in registers, too.
+// have is read once. The threads of a row are those of a warp or a part of it,
+// of a block, or of a cluster of blocks. Sums over rows are in registers, too.
 #ifndef XLA_FFI_OPS_CUDA_ROW_KERNEL_CUH_
 #define XLA_FFI_OPS_CUDA_ROW_KERNEL_CUH_
 
@@ -16,14 +15,16 @@
 #include "xla_ffi_ops/cuda/row_args.cuh"
 #include "xla_ffi_ops/cuda/row_elements.cuh"
 #include "xla_ffi_ops/cuda/row_reduce.cuh"
+#include "xla_ffi_ops/cuda/row_sample.cuh"
 #include "xla_ffi_ops/cuda/row_threads.cuh"
 #include "xla_ffi_ops/cuda/run_formula.cuh"
 
 namespace xla_ffi_ops {
 
 // A thread has kLoads accesses of kSize elements in each of kRows rows. More
-// than one row is for rows that are no wider than a warp.
-template <typename Args, int kSize, int kLoads, int kRows>
+// than one row is for rows that are no wider than a warp. With kAhead, the next
+// rows are loaded while these are computed.
+template <typename Args, int kSize, int kLoads, int kRows, bool kAhead>
 __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
     const __grid_constant__ Args args) {
   using T = typename Args::T;
@@ -34,6 +35,8 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
   Pack<T, kSize> packs[kRows][kLoads][Args::kInputs];
   Pack<T, kSize> next[kRows][kLoads][Args::kInputs];
   Known next_known[kRows] = {};
+  constexpr bool kSamples = kAccepts<typename Args::Formula> && kRows == 1;
+  RowSample<Args> next_samples[kRows];
   const int cols = static_cast<int>(args.cols);
   const int first = ThreadInRow() * kSize;
   const int stride = ThreadsPerRow() * kSize;
@@ -57,6 +60,7 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
         }
       }
       next_known[r] = args.formula.Load(row);
+      if constexpr (kSamples) next_samples[r].Load(args, row);
     }
   };
 
@@ -72,12 +76,15 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
     int64_t part = blockIdx.y;
     int64_t steps = 0;  // of this part
     int64_t base = blockIdx.y * block_rows;
-    if (base < args.rows) load_next(group_begin, base);
+    if (kAhead && base < args.rows) load_next(group_begin, base);
     for (; base < args.rows; base += step) {
+      if (!kAhead) load_next(group_begin, base);
       Known known[kRows];
+      RowSample<Args> samples[kRows];
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         known[r] = next_known[r];
+        if constexpr (kSamples) samples[r] = next_samples[r];
 #pragma unroll
         for (int i = 0; i < kLoads; ++i) {
 #pragma unroll
@@ -86,7 +93,9 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
           }
         }
       }
-      if (base + step < args.rows) load_next(group_begin, base + step);
+      if (kAhead && base + step < args.rows) {
+        load_next(group_begin, base + step);
+      }
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         const bool valid = row_at(base, r) < args.rows;
@@ -113,7 +122,12 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
         const auto keep = [&](int i, int k, const auto& stat) {
           if constexpr (kKeeps) packs[r][i][0].Set(k, stat.value[0]);
         };
-        RunPasses</*kLong=*/false>(args, known[r], reduce, for_each, keep);
+        if constexpr (kSamples) {
+          RunPassesAfter</*kLong=*/false>(samples[r], args, known[r], weights,
+                                          reduce, for_each, keep);
+        } else {
+          RunPasses</*kLong=*/false>(args, known[r], reduce, for_each, keep);
+        }
         if (valid && first == 0) args.formula.Save(row, known[r]);
         for_each([&](int64_t column, int i, const auto& elements) {
           StoreOutputs<kSize>(args, row, column, [&](int k) {

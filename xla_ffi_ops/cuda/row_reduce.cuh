@@ -22,13 +22,20 @@ namespace internal {
 template <typename Stat>
 __device__ inline void CombineLanes(int lanes, Stat& stat) {
   constexpr int kValues = sizeof(stat) / sizeof(stat.value[0]);
-  for (int mask = lanes / 2; mask > 0; mask /= 2) {
+  const auto combine = [&](int mask) {
     Stat other;
 #pragma unroll
     for (int i = 0; i < kValues; ++i) {
       other.value[i] = __shfl_xor_sync(kAllLanes, stat.value[i], mask);
     }
     stat.Combine(other);
+  };
+  if (lanes == kWarp) {  // Nearly always: without a loop.
+#pragma unroll
+    for (int mask = kWarp / 2; mask > 0; mask /= 2) combine(mask);
+  } else {
+#pragma unroll 1
+    for (int mask = lanes / 2; mask > 0; mask /= 2) combine(mask);
   }
 }
 

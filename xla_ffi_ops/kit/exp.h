@@ -92,6 +92,20 @@ XLA_FFI_OPS_HD Acc ExpUpToZero(Acc x) {
 #endif
 }
 
+// The same for a result that is rounded to a T. On CUDA, for 16 bits, a
+// relative error of 2^-17 is allowed, and 0 for what no float has in full.
+template <typename T, typename Acc>
+XLA_FFI_OPS_HD Acc ExpUpToZeroFor(Acc x) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(T) == 2) {
+    float exp;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(exp) : "f"(x * 1.44269504f));
+    return exp;
+  }
+#endif
+  return ExpUpToZero(x);
+}
+
 }  // namespace xla_ffi_ops
 
 #endif  // XLA_FFI_OPS_KIT_EXP_H_

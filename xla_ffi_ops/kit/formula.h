@@ -31,7 +31,7 @@
 //
 // StoreAdded is Store, but gets the number that Add returned in the last pass.
 //
-// With Accepts, the first pass on the CPU may see only a sample of the row.
+// With Accepts, the first pass may see only a sample of the row.
 // Accepts then tells whether the results of the passes are good. If not, all
 // passes run again over the whole row.
 //

@@ -39,6 +39,7 @@ def _emulated():
       dtypes=dict(zip(declared.slots, declared.dtypes)),
       weights=declared.weights,
       row_sums=declared.row_sums,
+      skips_gradients=declared.skips_gradients,
       use_handler=declared.use_handler,
       is_faster=declared.is_faster,
       **{name: rule and rule.function for name, rule in rules.items()},

@@ -14,11 +14,11 @@ struct KernelsTest {
     using Acc = Accumulator<T>;
     Input<T> x(c), dy(c);
     Output<T> y(c), dx(c);
-    RunFormula(kDevice, ForwardFormula<Acc>(), AllRows(c),
-               RowArrays<ForwardFormula<Acc>, T, T>{{x.rows()}, {}, {y.data()}},
+    RunFormula(kDevice, ForwardFormula<T>(), AllRows(c),
+               RowArrays<ForwardFormula<T>, T, T>{{x.rows()}, {}, {y.data()}},
                {});
-    RunExactly(ForwardFormula<double>(), c, {{x.exact_rows()}, {}, {y.exact()}},
-               {});
+    RunExactly(ForwardFormula<T, double>(), c,
+               {{x.exact_rows()}, {}, {y.exact()}}, {});
     y.Compare("y", 2 * x.largest(), c.Depth());
     if (c.cols == 0) return;
     RunFormula(kDevice, BackwardFormula<Acc>(), AllRows(c),

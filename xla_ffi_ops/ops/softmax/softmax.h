@@ -20,7 +20,7 @@ namespace xla_ffi_ops::softmax {
 using RowTypes = DeviceTypes</*CpuTypes=*/FloatTypes, /*CudaTypes=*/FloatTypes>;
 
 // Max may lose a NaN, but the sum keeps it.
-template <typename Acc>
+template <typename T, typename Acc = Accumulator<T>>
 struct ForwardFormula {
   static constexpr int kInputs = 1, kOutputs = 1, kSums = 0, kPasses = 2;
   using Weights = WeightDefaults<>;
@@ -36,14 +36,14 @@ struct ForwardFormula {
     row.max = max.value[0];
   }
   XLA_FFI_OPS_HD Sums<Acc, 1> Add(Pass<1>, const Row& row, Acc x) const {
-    return {{ExpUpToZero(x - row.max)}};
+    return {{ExpUpToZeroFor<T>(x - row.max)}};
   }
   XLA_FFI_OPS_HD void Finish(Pass<1>, Row& row, Sums<Acc, 1> sums, Acc) const {
     row.factor = 1 / sums.value[0];
   }
   XLA_FFI_OPS_HD void Save(int64_t, const Row&) const {}
   XLA_FFI_OPS_HD Values<Acc, 1> Store(const Row& row, Acc x) const {
-    return StoreAdded(row, ExpUpToZero(x - row.max));
+    return StoreAdded(row, ExpUpToZeroFor<T>(x - row.max));
   }
   XLA_FFI_OPS_HD Values<Acc, 1> StoreAdded(const Row& row, Acc exp) const {
     return {{exp * row.factor}};

@@ -28,7 +28,7 @@ HandlerResult ForwardHandler(Device device, Buffer x, Result y) {
 
   return Dispatch(dtypes, x.element_type(), [&](auto t) {
     using T = TypeOf<decltype(t)>;
-    const ForwardFormula<Accumulator<T>> formula;
+    const ForwardFormula<T> formula;
     return RunRows(device, RowCount(checks, d), d, formula,
                    Operands{Rows<const T>{Data<const T>(x), d, x_map}},
                    kNoWeights<T>, Operands{Data<T>(*y)});

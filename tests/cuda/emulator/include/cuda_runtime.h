@@ -61,6 +61,13 @@ T __shfl_xor_sync(unsigned lanes, T value, int lane_mask) {
   return value;
 }
 
+inline bool __all_sync(unsigned lanes, int value) {
+  for (int mask = 16; mask > 0; mask /= 2) {
+    value &= __shfl_xor_sync(lanes, value, mask);
+  }
+  return value;
+}
+
 enum cudaError_t {
   cudaSuccess = 0,
   cudaErrorCallRequiresNewerDriver = 36,
