@@ -30,7 +30,7 @@ def entry(
   """Returns the entry of an op along the last axis."""
   scan = getattr(jax.lax, function.__name__)
   return Entry(
-      function=lambda x: function(x, 1),
+      function=lambda x, **options: function(x, 1, **options),
       operands=lambda rows, cols: (array(rows, cols),),
       sizes=("8x64", "128x512", "2048x2048", "32x131072", "1x4194304"),
       streams={"forward": 2},  # x, y

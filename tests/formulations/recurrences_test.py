@@ -2,6 +2,7 @@
 """What is made of linear_recurrence against loops in NumPy."""
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,7 +33,7 @@ def _advantages(rewards, discounts, values, lambda_):
   return result
 
 
-class RecurrencesTest(absltest.TestCase):
+class RecurrencesTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
@@ -53,11 +54,13 @@ class RecurrencesTest(absltest.TestCase):
     distance = np.abs(np.asarray(got).astype(np.float64) - want)
     self.assertLessEqual(np.max(distance, initial=0), float(error * size))
 
-  def test_ema(self):
-    x = self._uniform(50, 3, 2)
+  @parameterized.parameters(2, 20)
+  def test_ema(self, columns):
+    """Small arrays run another formulation, if alpha is a number."""
+    x = self._uniform(50, 3, columns)
     for dtype in kit.FLOATING:
-      for alpha in (0.25, self._uniform(2), self._uniform(3, 1)):
-        for initial in (None, self._uniform(3, 2)):
+      for alpha in (0.25, self._uniform(columns), self._uniform(3, 1)):
+        for initial in (None, self._uniform(3, columns)):
           want = _ema(x, alpha, initial)
           # An average has the weight alpha of each step's 4 roundings.
           roundings = 4 / np.min(alpha) + 1

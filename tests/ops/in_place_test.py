@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Row ops that write results over their operands, which they do on a CPU."""
+"""Ops that write results over their operands, which they do on a CPU."""
 
+import functools
 import os
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -15,7 +16,8 @@ import numpy as np
 import jax_ffi_ops
 from jax_ffi_ops.kit import testing
 
-_OPS = ("add_rms_norm", "layer_norm", "rms_norm", "softmax")
+_ROWS = ("add_rms_norm", "layer_norm", "rms_norm", "softmax")
+_SCANS = ("cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum")
 # Rows in one piece and in several, and one that all threads share.
 _SHAPES = (0, 16), (3, 1), (5, 4097), (3, 65537), (1, 2**20 + 3)
 _DTYPES = ("bfloat16", "float16", "float32", "float64")
@@ -26,7 +28,7 @@ def _operands(name, shape, dtype):
   rows = [
       draw(shape).astype(dtype) for _ in range(1 + (name == "add_rms_norm"))
   ]
-  weights = {"layer_norm": 2, "softmax": 0}.get(name, 1)
+  weights = {"layer_norm": 2, "add_rms_norm": 1, "rms_norm": 1}.get(name, 0)
   return rows, [draw(shape[-1:]).astype(dtype) for _ in range(weights)]
 
 
@@ -45,7 +47,7 @@ class InPlaceTest(parameterized.TestCase):
     self.enter_context(jax.enable_x64())
     self.enter_context(testing.handlers_at_any_speed())
 
-  @parameterized.product(name=_OPS, dtype=_DTYPES, shape=_SHAPES)
+  @parameterized.product(name=_ROWS, dtype=_DTYPES, shape=_SHAPES)
   def test_same_bits(self, name, dtype, shape):
     op = getattr(jax_ffi_ops, name)
     rows, weights = _operands(name, shape, dtype)
@@ -55,7 +57,31 @@ class InPlaceTest(parameterized.TestCase):
     for x, y in zip(expected, got, strict=True):
       self.assertEqual(np.asarray(x).tobytes(), np.asarray(y).tobytes())
 
-  @parameterized.parameters(*_OPS)
+  @parameterized.product(name=_SCANS, axis=(0, 1), reverse=(False, True))
+  def test_scans_have_the_same_bits(self, name, axis, reverse):
+    """In one program: to compile one for each array takes most of the time."""
+    op = functools.partial(getattr(jax_ffi_ops, name), axis=axis)
+    draw = np.random.default_rng(0).standard_normal
+    # Also rows of several blocks, and more columns than a piece has.
+    shapes = [*_SHAPES, (33, 16400), (300, 1030)]
+    arrays = [draw(x).astype(dtype) for x in shapes for dtype in _DTYPES]
+    if name != "cumlogsumexp":
+      arrays += [
+          (64 * draw(x)).astype(dtype)
+          for x in shapes
+          for dtype in ("int8", "int64")
+      ]
+    run = lambda arrays, in_place: [
+        op(x, reverse=reverse, in_place=in_place) for x in arrays
+    ]
+    expected = jax.jit(run, static_argnums=1)(arrays, False)
+    got = jax.jit(run, static_argnums=1, donate_argnums=0)(
+        [jnp.array(x) for x in arrays], True
+    )
+    for x, y in zip(expected, got, strict=True):
+      self.assertEqual(np.asarray(x).tobytes(), np.asarray(y).tobytes())
+
+  @parameterized.parameters(*_ROWS, *_SCANS)
   def test_nothing_is_copied(self, name):
     op = getattr(jax_ffi_ops, name)
     rows, weights = _operands(name, (512, 1024), "float32")
@@ -67,7 +93,7 @@ class InPlaceTest(parameterized.TestCase):
     # Statistics, and what XLA keeps for itself.
     self.assertLess(compiled.memory_analysis().temp_size_in_bytes, 2**16)
 
-  @parameterized.parameters(*_OPS)
+  @parameterized.parameters(*_ROWS, *_SCANS)
   def test_operands_that_are_used_again(self, name):
     op = getattr(jax_ffi_ops, name)
     rows, weights = _operands(name, (7, 3, 130), "float32")

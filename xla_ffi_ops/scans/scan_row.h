@@ -3,80 +3,15 @@
 #ifndef XLA_FFI_OPS_SCANS_SCAN_ROW_H_
 #define XLA_FFI_OPS_SCANS_SCAN_ROW_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/scans/scan_ops.h"
-#include "xla_ffi_ops/scans/vectors.h"
+#include "xla_ffi_ops/scans/vector_scan.h"
 
 namespace xla_ffi_ops::internal {
-
-// v[i] becomes the combination of the lanes up to i, in log2(lanes) steps.
-template <typename Op, bool reverse, int by, typename W, int lanes>
-XLA_FFI_OPS_HD void ScanLanes(Vec<W, lanes>* v, const Vec<W, lanes>& identity) {
-  if constexpr (by < lanes) {
-    Vec<W, lanes> before;
-    Shift<reverse, by, W, lanes>(*v, identity, &before);
-    Op::Combine(before, v);
-    ScanLanes<Op, reverse, 2 * by, W, lanes>(v, identity);
-  }
-}
-
-// Scans the vectors of a row one after another.
-template <typename Op, typename T, bool reverse, int lanes>
-struct VectorScan {
-  using W = typename Op::template Wide<T>;
-  using V = Vec<W, lanes>;
-
-  V base;  // part of all results
-  V identity;
-  V carry;  // the elements so far, combined
-
-  XLA_FFI_OPS_HD VectorScan(W base_value, W carry_value) {
-    Fill<W, lanes>(base_value, &base);
-    Fill<W, lanes>(Op::template Identity<W>(), &identity);
-    Fill<W, lanes>(carry_value, &carry);
-  }
-
-  // Scans the `lanes` elements at x, and writes them to y unless it is null.
-  XLA_FFI_OPS_HD void Step(const T* x, T* y) {
-    V v;
-    Load<W, lanes>(x, &v);
-    ScanLanes<Op, reverse, 1, W, lanes>(&v, identity);
-    V all;
-    Spread<reverse ? 0 : lanes - 1, W, lanes>(v, &all);
-    if (y != nullptr) {
-      Op::Combine(carry, &v);
-      if constexpr (Op::kInBlocks) Op::Combine(base, &v);
-      Store<W, lanes>(v, y);
-    }
-    Op::Combine(carry, &all);
-    carry = all;
-  }
-
-  XLA_FFI_OPS_HD W Run(const T* x, T* y, int64_t n) {
-    const int64_t whole = n / lanes * lanes, rest = n - whole;
-    for (int64_t i = 0; i < whole; i += lanes) {
-      const int64_t at = reverse ? n - lanes - i : i;
-      Step(x + at, y == nullptr ? nullptr : y + at);
-    }
-    if (rest > 0) {
-      const int64_t at = reverse ? 0 : whole,
-                    skipped = reverse ? lanes - rest : 0;
-      T some[lanes];
-      for (T& element : some) element = Op::template Identity<T>();
-      for (int64_t i = 0; i < rest; ++i) some[skipped + i] = x[at + i];
-      Step(some, some);
-      for (int64_t i = 0; i < rest && y != nullptr; ++i) {
-        y[at + i] = some[skipped + i];
-      }
-    }
-    return carry[0];
-  }
-};
 
 // Scans a row element by element.
 template <typename Op, typename T>

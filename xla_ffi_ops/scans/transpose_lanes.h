@@ -30,15 +30,15 @@ XLA_FFI_OPS_HD void TakeBlocks(const Units& a, const Units& b, Units* to,
 }
 
 // In each square of 2 by 2 blocks, swaps the two that are off the diagonal; and
-// then so in larger squares.
-template <int by, typename T, int lanes>
+// then so in larger squares, up to `count` rows.
+template <int by, typename T, int lanes, int count = lanes>
 XLA_FFI_OPS_HD void SwapBlocks(Vec<T, lanes>* rows) {
-  if constexpr (by < lanes) {
+  if constexpr (by < count) {
     constexpr int per = sizeof(T) / 4, units = lanes * per;
     using Units = Vec<int32_t, units>;
     constexpr std::make_integer_sequence<int, units> each;
 #pragma GCC unroll 16
-    for (int i = 0; i < lanes; ++i) {
+    for (int i = 0; i < count; ++i) {
       if (i & by) continue;
       const Units a = (Units)rows[i], b = (Units)rows[i + by];
       Units even, odd;
@@ -49,9 +49,9 @@ XLA_FFI_OPS_HD void SwapBlocks(Vec<T, lanes>* rows) {
     }
     if constexpr (by == 2 && kInterleaves<per, units>) {
 #pragma GCC unroll 4
-      for (int i = 0; i < lanes; i += 4) std::swap(rows[i + 1], rows[i + 2]);
+      for (int i = 0; i < count; i += 4) std::swap(rows[i + 1], rows[i + 2]);
     }
-    SwapBlocks<2 * by, T, lanes>(rows);
+    SwapBlocks<2 * by, T, lanes, count>(rows);
   }
 }
 

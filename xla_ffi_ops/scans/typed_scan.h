@@ -29,9 +29,11 @@ class TypedScan final : public ScanKernel {
 
   void Rows(const void* from, void* to, int64_t first,
             int64_t rows) const override {
-    const T* x = static_cast<const T*>(from);
-    T* y = static_cast<T*>(to);
-    for (int64_t row = first; row < first + rows; ++row, x += n, y += n) {
+    for (int64_t i = 0; i < rows; ++i) {
+      // Backwards also from row to row: processors fetch what lies ahead.
+      const int64_t index = reverse ? rows - 1 - i : i, row = first + index;
+      const T* const x = static_cast<const T*>(from) + index * n;
+      T* const y = static_cast<T*>(to) + index * n;
       const bool is_short = !in_blocks || n <= kBlock;
       if (is_short && starts == nullptr) {
         Scan(x, y, n, kIdentity);  // compiled without it

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "xla_ffi_ops/kit/device.h"
@@ -39,24 +40,42 @@ XLA_FFI_OPS_HD void Shuffle(const Vec<int32_t, units>& a,
 #endif
 }
 
-template <bool reverse, int units, int by, int... i>
+// Where the lanes of some vectors are after the first `rows` ones of each were
+// transposed, and so on: which of such groups lane i has, as they are in
+// memory.
+template <int lanes, int rows>
+constexpr int GroupOf(int lane) {
+  return lane % rows * (lanes / rows) + lane / rows;
+}
+template <int lanes, int rows>
+constexpr int LaneOf(int group) {
+  return GroupOf<lanes, lanes / rows>(group);
+}
+
+template <bool reverse, int by, int rows, int lanes, int units, int... i>
 XLA_FFI_OPS_HD void ShiftUnits(const Vec<int32_t, units>& v,
                                const Vec<int32_t, units>& fill,
                                Vec<int32_t, units>* to,
                                std::integer_sequence<int, i...>) {
-  Shuffle<units, (reverse ? (i < units - by ? units + i + by : i)
-                          : (i >= by ? units + i - by : i))...>(fill, v, to);
+  constexpr int per = units / lanes;
+  constexpr auto from = [](int unit) {
+    const int group = GroupOf<lanes, rows>(unit / per) + (reverse ? by : -by);
+    return group < 0 || group >= lanes
+               ? unit
+               : units + LaneOf<lanes, rows>(group) * per + unit % per;
+  };
+  Shuffle<units, from(i)...>(fill, v, to);
 }
 
 // Shifts lanes up by `by` places, or down if `reverse`. Lanes of `fill` take
-// the free places.
-template <bool reverse, int by, typename T, int lanes>
+// the free places. With `rows`, the places are those of GroupOf.
+template <bool reverse, int by, typename T, int lanes, int rows = 1>
 XLA_FFI_OPS_HD void Shift(const Vec<T, lanes>& v, const Vec<T, lanes>& fill,
                           Vec<T, lanes>* to) {
-  constexpr int per = sizeof(T) / 4, units = lanes * per;
+  constexpr int units = lanes * (sizeof(T) / 4);
   using Units = Vec<int32_t, units>;
   Units moved;
-  ShiftUnits<reverse, units, by * per>(
+  ShiftUnits<reverse, by, rows, lanes, units>(
       (Units)v, (Units)fill, &moved, std::make_integer_sequence<int, units>());
   *to = (Vec<T, lanes>)moved;
 }
@@ -79,17 +98,34 @@ XLA_FFI_OPS_HD void Spread(const Vec<T, lanes>& v, Vec<T, lanes>* to) {
   *to = (Vec<T, lanes>)spread;
 }
 
+// Converts lanes. g++ 12 takes four instructions to widen floats, of which the
+// processor has one.
+template <typename To, typename From>
+XLA_FFI_OPS_HD void Convert(const From& x, To* y) {
+#if defined(__x86_64__) && !defined(__clang__)
+  if constexpr (std::is_same_v<From, Vec<float, 8>> &&
+                std::is_same_v<To, Vec<double, 8>>) {
+    asm("vcvtps2pd %1, %0" : "=v"(*y) : "v"(x));
+  } else if constexpr (std::is_same_v<From, Vec<float, 4>> &&
+                       std::is_same_v<To, Vec<double, 4>>) {
+    asm("vcvtps2pd %1, %0" : "=x"(*y) : "x"(x));
+  } else
+#endif
+    *y = __builtin_convertvector(x, To);
+}
+
 // Loads elements, which need not be aligned, and converts them.
 template <typename T, int lanes, typename From>
 XLA_FFI_OPS_HD void Load(const From* x, Vec<T, lanes>* v) {
   Vec<From, lanes> raw;
   std::memcpy(&raw, x, sizeof(raw));
-  *v = __builtin_convertvector(raw, Vec<T, lanes>);
+  Convert(raw, v);
 }
 
 template <typename T, int lanes, typename To>
 XLA_FFI_OPS_HD void Store(const Vec<T, lanes>& v, To* y) {
-  const Vec<To, lanes> raw = __builtin_convertvector(v, Vec<To, lanes>);
+  Vec<To, lanes> raw;
+  Convert(v, &raw);
   std::memcpy(y, &raw, sizeof(raw));
 }
 

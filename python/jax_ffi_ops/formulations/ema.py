@@ -7,6 +7,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
+from jax_ffi_ops.ops.linear_recurrence import SMALL
 
 
 @kit.public(*kit.ops_of(linear_recurrence))
@@ -53,7 +54,13 @@ def ema(
     initial = jax.lax.index_in_dim(
         x, -1 if reverse else 0, axis, keepdims=False
     )
-  return linear_recurrence(
+  is_moved = x.size < SMALL and not alpha.ndim
+  if is_moved:
+    # XLA would multiply and transpose in one loop that is not vectorized, and
+    # takes as long as the recurrence.
+    x = jax.lax.optimization_barrier(jnp.moveaxis(x, axis, 0))
+  y = linear_recurrence(
       1 - alpha, alpha * x, jnp.asarray(initial, wide),
-      axis=axis, reverse=reverse,
+      axis=0 if is_moved else axis, reverse=reverse,
   ).astype(dtype)  # fmt: skip
+  return jnp.moveaxis(y, 0, axis) if is_moved else y

@@ -2,7 +2,7 @@
 """Filters of second-order sections, as scipy.signal has them."""
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.ops import lfilter
@@ -38,11 +38,12 @@ def sosfilt(
     ValueError: shapes do not fit, or a first a is not 1.
   """
   sos, x = lfilter.numbers("sosfilt", sos=sos, x=x)
+  sos = lfilter.constant(sos)
   if sos.ndim != 2 or sos.shape[1] != 6 or not len(sos):
     raise ValueError(
         f"sosfilt: sos must have shape [sections, 6], got {sos.shape}."
     )
-  if lfilter.is_known(sos) and not jnp.all(sos[:, 3] == 1):
+  if lfilter.is_known(sos) and not np.all(sos[:, 3] == 1):
     raise ValueError(f"sosfilt: sos[:, 3] must be 1, got {sos[:, 3]}.")
   axis = lfilter.axis_of("sosfilt", x, axis)
   if zi is not None:

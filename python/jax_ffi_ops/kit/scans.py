@@ -44,6 +44,7 @@ def scan_op(
       attributes={"reverse": np.bool_},
       reference=reference,
       dtypes=allowed,
+      in_place={"y": "x"},
       # To see it: //benchmarks:benchmark --at-any-speed
       #   --lines=cumsum/1x64/*/*/program
       is_faster=lambda x, **_: x.size >= 64,
@@ -98,10 +99,11 @@ def scan(
     operand: Any,
     axis: Any,
     reverse: Any,
+    in_place: bool,
 ) -> jax.Array:
   """Calls an op that scans along an axis, or its namesake in jax.lax."""
   taken = None if axis is None else along_axis(op, operand, axis)
   if taken is None:
     return namesake(operand, axis, reverse)
   x, axis = taken
-  return op(x, axis=axis, reverse=bool(reverse))
+  return op(x, axis=axis, reverse=bool(reverse), in_place=in_place)

@@ -88,7 +88,11 @@ _cumlogsumexp = kit.scan_op(
 
 @kit.public(_cumlogsumexp, _cumlogsumexp_from, *kit.ops_of(linear_recurrence))
 def cumlogsumexp(
-    operand: jax.Array, axis: int = 0, reverse: bool = False
+    operand: jax.Array,
+    axis: int = 0,
+    reverse: bool = False,
+    *,
+    in_place: bool = False,
 ) -> jax.Array:
   """Adds up exponentials along an axis: jax.lax.cumlogsumexp, faster on a CPU.
 
@@ -105,6 +109,8 @@ def cumlogsumexp(
     axis: the axis to go along. Unlike in jax.lax, it may be negative: -1 is the
       last one.
     reverse: whether to go from the last element to the first.
+    in_place: whether the result may take the memory of `operand`. Say so where
+      that is donated, or the carry of a loop; XLA copies what is used again.
 
   Returns:
     An array of the shape and dtype of `operand`.
@@ -113,4 +119,6 @@ def cumlogsumexp(
     TypeError, ValueError: as jax.lax.cumlogsumexp does, but not for a negative
       axis.
   """
-  return kit.scan(_cumlogsumexp, jax.lax.cumlogsumexp, operand, axis, reverse)
+  return kit.scan(
+      _cumlogsumexp, jax.lax.cumlogsumexp, operand, axis, reverse, in_place
+  )

@@ -119,7 +119,11 @@ _cummax = kit.scan_op(
 
 @kit.public(_cummax, _cummax_from)
 def cummax(
-    operand: jax.Array, axis: int = 0, reverse: bool = False
+    operand: jax.Array,
+    axis: int = 0,
+    reverse: bool = False,
+    *,
+    in_place: bool = False,
 ) -> jax.Array:
   """Finds running maxima along an axis: jax.lax.cummax, faster on a CPU.
 
@@ -133,6 +137,8 @@ def cummax(
     axis: the axis to go along. Unlike in jax.lax, it may be negative: -1 is the
       last one.
     reverse: whether to go from the last element to the first.
+    in_place: whether the result may take the memory of `operand`. Say so where
+      that is donated, or the carry of a loop; XLA copies what is used again.
 
   Returns:
     An array of the shape and dtype of `operand`.
@@ -140,4 +146,4 @@ def cummax(
   Raises:
     TypeError, ValueError: as jax.lax.cummax does, but not for a negative axis.
   """
-  return kit.scan(_cummax, jax.lax.cummax, operand, axis, reverse)
+  return kit.scan(_cummax, jax.lax.cummax, operand, axis, reverse, in_place)

@@ -30,7 +30,11 @@ _cummin = kit.scan_op(
 
 @kit.public(_cummin, _cummin_from)
 def cummin(
-    operand: jax.Array, axis: int = 0, reverse: bool = False
+    operand: jax.Array,
+    axis: int = 0,
+    reverse: bool = False,
+    *,
+    in_place: bool = False,
 ) -> jax.Array:
   """Finds running minima along an axis: jax.lax.cummin, faster on a CPU.
 
@@ -43,6 +47,8 @@ def cummin(
     axis: the axis to go along. Unlike in jax.lax, it may be negative: -1 is the
       last one.
     reverse: whether to go from the last element to the first.
+    in_place: whether the result may take the memory of `operand`. Say so where
+      that is donated, or the carry of a loop; XLA copies what is used again.
 
   Returns:
     An array of the shape and dtype of `operand`.
@@ -50,4 +56,4 @@ def cummin(
   Raises:
     TypeError, ValueError: as jax.lax.cummin does, but not for a negative axis.
   """
-  return kit.scan(_cummin, jax.lax.cummin, operand, axis, reverse)
+  return kit.scan(_cummin, jax.lax.cummin, operand, axis, reverse, in_place)

@@ -18,7 +18,11 @@ _cumprod = kit.scan_op(
 
 @kit.public(_cumprod)
 def cumprod(
-    operand: jax.Array, axis: int = 0, reverse: bool = False
+    operand: jax.Array,
+    axis: int = 0,
+    reverse: bool = False,
+    *,
+    in_place: bool = False,
 ) -> jax.Array:
   """Multiplies elements along an axis: jax.lax.cumprod, faster on a CPU.
 
@@ -33,6 +37,8 @@ def cumprod(
     axis: the axis to go along. Unlike in jax.lax, it may be negative: -1 is the
       last one.
     reverse: whether to go from the last element to the first.
+    in_place: whether the result may take the memory of `operand`. Say so where
+      that is donated, or the carry of a loop; XLA copies what is used again.
 
   Returns:
     An array of the shape and dtype of `operand`.
@@ -40,4 +46,4 @@ def cumprod(
   Raises:
     TypeError, ValueError: as jax.lax.cumprod does, but not for a negative axis.
   """
-  return kit.scan(_cumprod, jax.lax.cumprod, operand, axis, reverse)
+  return kit.scan(_cumprod, jax.lax.cumprod, operand, axis, reverse, in_place)

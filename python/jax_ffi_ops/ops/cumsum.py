@@ -71,7 +71,11 @@ with jax.enable_x64(True):  # Split cores are computed with 64-bit types, too.
 
 @kit.public(_cumsum, _cumsum_from, _total)
 def cumsum(
-    operand: jax.Array, axis: int = 0, reverse: bool = False
+    operand: jax.Array,
+    axis: int = 0,
+    reverse: bool = False,
+    *,
+    in_place: bool = False,
 ) -> jax.Array:
   """Adds up elements along an axis: jax.lax.cumsum, faster on a CPU.
 
@@ -86,6 +90,8 @@ def cumsum(
     axis: the axis to go along. Unlike in jax.lax, it may be negative: -1 is the
       last one.
     reverse: whether to go from the last element to the first.
+    in_place: whether the result may take the memory of `operand`. Say so where
+      that is donated, or the carry of a loop; XLA copies what is used again.
 
   Returns:
     An array of the shape and dtype of `operand`.
@@ -93,4 +99,4 @@ def cumsum(
   Raises:
     TypeError, ValueError: as jax.lax.cumsum does, but not for a negative axis.
   """
-  return kit.scan(_cumsum, jax.lax.cumsum, operand, axis, reverse)
+  return kit.scan(_cumsum, jax.lax.cumsum, operand, axis, reverse, in_place)

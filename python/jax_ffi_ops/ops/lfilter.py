@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linear filters, as scipy.signal has them."""
 
+import contextlib
 import pathlib
 
 import jax
@@ -88,17 +89,26 @@ def numbers(name, **operands):
   for operand, value in operands.items():
     if value is None:
       raise TypeError(f"{name}: {operand} must be numbers, got None.")
-    x = jnp.asarray(value)
-    if not jnp.issubdtype(x.dtype, np.number):
-      raise TypeError(f"{name}: {operand} must be numbers, got {x.dtype}.")
-    inexact = jnp.issubdtype(x.dtype, np.inexact)
-    arrays.append(x if inexact else x.astype(jnp.zeros(()).dtype))
+    known = all(map(is_known, jax.tree.leaves(value)))
+    # Else what is known would be traced, too.
+    with jax.ensure_compile_time_eval() if known else contextlib.nullcontext():
+      x = jnp.asarray(value)
+      if not jnp.issubdtype(x.dtype, np.number):
+        raise TypeError(f"{name}: {operand} must be numbers, got {x.dtype}.")
+      if not jnp.issubdtype(x.dtype, np.inexact):
+        x = x.astype(jnp.zeros(()).dtype)
+    arrays.append(x)
   return arrays
 
 
 def is_known(x):
   """Returns whether x has a value: not so where a function is traced."""
   return not isinstance(x, jax.core.Tracer)
+
+
+def constant(x):
+  """Returns x as NumPy's array if it is known: so are its slices, then."""
+  return np.asarray(x) if is_known(x) else x
 
 
 @kit.public(_filter)
@@ -134,7 +144,7 @@ def lfilter(
     ValueError: shapes do not fit, or a[0] is 0.
   """
   b, a, x = numbers("lfilter", b=b, a=a, x=x)
-  b, a = jnp.atleast_1d(b), jnp.atleast_1d(a)
+  b, a = (c if c.ndim else c[None] for c in map(constant, (b, a)))
   for name, c in (("b", b), ("a", a)):
     if c.ndim != 1 or not c.size:
       raise ValueError(
@@ -153,7 +163,8 @@ def lfilter(
           f"lfilter: zi must have shape {expected}, or 1 in place of other axes"
           f" than {axis}, got {zi.shape}."
       )
-  sections = [jnp.pad(c / a[0], (0, order + 1 - c.size))[None] for c in (b, a)]
+  xp = np if is_known(b) and is_known(a) else jnp
+  sections = [xp.pad(c / a[0], (0, order + 1 - c.size))[None] for c in (b, a)]
   y, zf = cascade(
       "lfilter", sections, x, axis, None if zi is None else zi[None]
   )

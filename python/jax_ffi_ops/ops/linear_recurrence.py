@@ -23,6 +23,8 @@ def step_before(x, fill, reverse):
 
 
 _FEW = 8  # XLA compiles so many steps to one loop over the other axes.
+# Of fewer 32-bit or wider elements, XLA's loop is faster: see is_faster below.
+SMALL = 2048
 
 
 def _reference(a, b, h0, *, reverse, shifted):
@@ -120,7 +122,7 @@ _recurrence = kit.op(
     # XLA's loops over bfloat16 take 13 to 80 times as long as the handler, those
     # over float16 4 times: 512 and 1024 elements (Zen 4, 2026-11-25).
     is_faster=lambda a, b, h0, *, n, **_: n > _FEW
-    and b.size >= (512 if b.dtype.itemsize == 2 else 2048),
+    and b.size >= (512 if b.dtype.itemsize == 2 else SMALL),
 )
 
 # What devices exchange that each have a piece of the steps.

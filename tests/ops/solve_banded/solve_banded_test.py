@@ -128,6 +128,20 @@ class BandedTest(parameterized.TestCase):
       x = np.asarray(solve_banded((3, 2), ab, b))
       self._check((3, 2), ab, b, x)
 
+  def test_the_first_of_equal_pivots(self):
+    """As in LAPACK; with the other one, x[0] would be 1."""
+    bands, b = (2, 1), np.array([1e20, 2])
+    ab = np.array([[0, 1e20], [1, 1], [1, 0], [0, 0]])
+    want = scipy.linalg.solve_banded(bands, ab, b)
+    np.testing.assert_array_equal(want, [0, 1])
+    for dtype in _DTYPES:
+      for systems in (1, 9):
+        x = solve_banded(
+            bands,
+            *(np.stack([x.astype(dtype)] * systems) for x in (ab, b[:, None])),
+        )
+        np.testing.assert_array_equal(x[..., 0], [want] * systems)
+
   @parameterized.parameters(*_DTYPES)
   def test_singular_systems(self, dtype):
     """They have NaNs for results, and those in other lanes have none."""

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scans the vectors of one row, on the CPU.
+#ifndef XLA_FFI_OPS_SCANS_VECTOR_SCAN_H_
+#define XLA_FFI_OPS_SCANS_VECTOR_SCAN_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/scans/scan_ops.h"
+#include "xla_ffi_ops/scans/transpose_lanes.h"
+#include "xla_ffi_ops/scans/vectors.h"
+
+namespace xla_ffi_ops::internal {
+
+// v[i] becomes the combination of the lanes up to i, in log2(lanes) steps.
+template <typename Op, bool reverse, int by, typename W, int lanes, int rows>
+XLA_FFI_OPS_HD void ScanLanes(Vec<W, lanes>* v, const Vec<W, lanes>& identity) {
+  if constexpr (by < lanes) {
+    Vec<W, lanes> before;
+    Shift<reverse, by, W, lanes, rows>(*v, identity, &before);
+    Op::Combine(before, v);
+    ScanLanes<Op, reverse, 2 * by, W, lanes, rows>(v, identity);
+  }
+}
+
+// Scans the vectors of a row one after another.
+template <typename Op, typename T, bool reverse, int lanes>
+struct VectorScan {
+  using W = typename Op::template Wide<T>;
+  using V = Vec<W, lanes>;
+  // Vectors that are scanned at once, after squares of 16 bytes of them were
+  // transposed: neighbors are then in different vectors, and lanes are scanned
+  // once for all of these. Products of so many floats may overflow in double.
+  static constexpr int kRows =
+      std::is_same_v<Op, Product> && std::is_same_v<T, float>
+          ? 1
+          : std::min<int>(lanes, 16 / sizeof(T));
+
+  V base;  // part of all results
+  V identity;
+  V carry;  // the elements so far, combined
+
+  XLA_FFI_OPS_HD VectorScan(W base_value, W carry_value) {
+    Fill<W, lanes>(base_value, &base);
+    Fill<W, lanes>(Op::template Identity<W>(), &identity);
+    Fill<W, lanes>(carry_value, &carry);
+  }
+
+  // The steps of `rows` vectors at x. The first one: each vector is combined
+  // with those before it.
+  template <int rows>
+  XLA_FFI_OPS_HD void Begin(const T* x, V* v) const {
+    Vec<T, lanes> stored[rows];
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; ++i) Load<T, lanes>(x + i * lanes, &stored[i]);
+    SwapBlocks<1, T, lanes, rows>(stored);
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; ++i) {
+      Convert(stored[reverse ? rows - 1 - i : i], &v[i]);
+      if (i > 0) Op::Combine(v[i - 1], &v[i]);
+    }
+  }
+
+  // The second: the lanes of the last one are scanned.
+  template <int rows>
+  XLA_FFI_OPS_HD void Lanes(const V* v, V* sums) const {
+    *sums = v[rows - 1];
+    ScanLanes<Op, reverse, 1, W, lanes, rows>(sums, identity);
+  }
+
+  // The third: adds what is before. Writes them to y unless it is null.
+  template <int rows>
+  XLA_FFI_OPS_HD void End(V* v, const V& sums, T* y) {
+    V all, before = carry;
+    Spread<reverse ? 0 : lanes - 1, W, lanes>(sums, &all);
+    if (y != nullptr) {
+      if constexpr (rows == 1) {
+        v[0] = sums;
+      } else {
+        Shift<reverse, 1, W, lanes, rows>(sums, identity, &before);
+        Op::Combine(carry, &before);
+      }
+      if constexpr (Op::kInBlocks) Op::Combine(base, &before);
+      Vec<T, lanes> stored[rows];
+#pragma GCC unroll 4
+      for (int i = 0; i < rows; ++i) {
+        Op::Combine(before, &v[i]);
+        Convert(v[i], &stored[reverse ? rows - 1 - i : i]);
+      }
+      SwapBlocks<1, T, lanes, rows>(stored);
+#pragma GCC unroll 4
+      for (int i = 0; i < rows; ++i) Store<T, lanes>(stored[i], y + i * lanes);
+    }
+    Op::Combine(carry, &all);
+    carry = all;
+  }
+
+  // Scans as many times `rows` vectors as there are in n elements, and returns
+  // how many elements that were. A processor looks ahead by fewer instructions
+  // than it takes to hide how long each waits for the one before; so the three
+  // steps of different vectors take turns.
+  template <int rows>
+  XLA_FFI_OPS_HD int64_t Many(const T* x, T* y, int64_t n) {
+    constexpr int kStep = rows * lanes;
+    const int64_t count = n / kStep;
+    if (count < 2) return 0;
+    const auto at = [=](int64_t k) XLA_FFI_OPS_INLINED {
+      return reverse ? n - (k + 1) * kStep : k * kStep;
+    };
+    const auto to = [=](int64_t k) XLA_FFI_OPS_INLINED {
+      return y == nullptr ? y : y + at(k);
+    };
+    V next[rows], begun[rows], summed[rows], sums, last;
+    Begin<rows>(x + at(0), summed);
+    Lanes<rows>(summed, &last);
+    Begin<rows>(x + at(1), begun);
+    for (int64_t k = 2; k < count; ++k) {
+      Begin<rows>(x + at(k), next);
+      Lanes<rows>(begun, &sums);
+      End<rows>(summed, last, to(k - 2));
+#pragma GCC unroll 4
+      for (int i = 0; i < rows; ++i) summed[i] = begun[i], begun[i] = next[i];
+      last = sums;
+    }
+    Lanes<rows>(begun, &sums);
+    End<rows>(summed, last, to(count - 2));
+    End<rows>(begun, sums, to(count - 1));
+    return count * kStep;
+  }
+
+  XLA_FFI_OPS_HD void One(const T* x, T* y) {
+    V v[1], sums;
+    Begin<1>(x, v);
+    Lanes<1>(v, &sums);
+    End<1>(v, sums, y);
+  }
+
+  XLA_FFI_OPS_HD W Run(const T* x, T* y, int64_t n) {
+    int64_t whole = Many<kRows>(x, y, n);
+    for (; whole + lanes <= n; whole += lanes) {
+      const int64_t at = reverse ? n - lanes - whole : whole;
+      One(x + at, y == nullptr ? nullptr : y + at);
+    }
+    const int64_t rest = n - whole;
+    if (rest > 0) {
+      const int64_t at = reverse ? 0 : whole,
+                    skipped = reverse ? lanes - rest : 0;
+      T some[lanes];
+      for (T& element : some) element = Op::template Identity<T>();
+      for (int64_t i = 0; i < rest; ++i) some[skipped + i] = x[at + i];
+      One(some, some);
+      for (int64_t i = 0; i < rest && y != nullptr; ++i) {
+        y[at + i] = some[skipped + i];
+      }
+    }
+    return carry[0];
+  }
+};
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_SCANS_VECTOR_SCAN_H_
