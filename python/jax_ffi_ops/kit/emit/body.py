@@ -147,10 +147,10 @@ class Body:
     """Returns the result of another function of the same operand, or None."""
     frame = self._frames[-1]
     for other in frame.equations:
-      found = other.outvars[0]
-      if other.primitive.name == name and frame.uses[found]:
+      if other.primitive.name == name:
         if other.invars[0] is equation.of.invars[0]:
-          return found
+          (found,) = other.outvars
+          return found if frame.uses[found] else None
     return None
 
   def know(self, variable: Any, value: Value) -> None:
