@@ -58,7 +58,10 @@ def arithmetic(a, b):
       lax.rsqrt(jnp.abs(a)), jnp.clip(a, -0.5, 0.5), jnp.floor(a), jnp.ceil(a),
       jnp.round(a * 3), lax.round(a * 3, lax.RoundingMethod.AWAY_FROM_ZERO),
       jnp.where(a > b, a, b), jnp.isfinite(a), jnp.isnan(b), a != b, a <= b,
-      (a > b) & ~(a < 0) | (a == b), (a > 0) < (b > 0), (a > 0) ^ (b > 0),
+      (a > b) & ~(a < 0) | (a == b), (a > 0) ^ (b > 0),
+      *(f(a > 0, b > 0) for f in (
+          lax.eq, lax.ne, lax.lt, lax.le, lax.gt, lax.ge, lax.max, lax.min,
+      )),
       a.astype(np.int32), (a * 1e20).astype(np.int32), a.astype(np.uint8),
       (a > 0).astype(np.float32), lax.select_n((a > 0) * 1, a, b),
       lax.nextafter(a, b), lax.rem(a, b),
@@ -80,9 +83,16 @@ def functions(a, b):
   )  # fmt: skip
 
 
-@_family((6,), (6,), dtypes=("int32", "int32"))
-def integers(a, b):
+@_family((6,), (6,), (9, 20), dtypes=("int32", "int32", "int32"))
+def integers(a, b, c):
+  # Numbers that C++ would not let wrap, within larger expressions.
+  small = c.astype(np.int8) * np.int8(30)
+  tables = jnp.arange(180).reshape(9, 20).astype(np.uint8)
   return (
+      small + small > 9, -(small - 99) // 7, jnp.abs(~small * small) % 5,
+      (tables * tables + 1) // 7, tables + small.astype(np.uint8) < tables,
+      (small > 0) == ~(tables > c), jnp.where(c > 2, small * 9, small) << 1,
+      small.at[b].add(small[:6]), (small ^ 3).max(1), small.sum(0),
       a + b * 1000003, lax.div(a, b), lax.rem(a, b), a // b, a % b, a << 3,
       lax.shift_left(a, b), lax.shift_right_logical(a, b), a >> 2,
       lax.shift_right_arithmetic(a, b), a ^ b, a & b, a | b, ~a, -a,

@@ -17,9 +17,9 @@ from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import families as families  # All rules.
+from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.body import Body
 from jax_ffi_ops.kit.emit.recompute import recomputing
-from jax_ffi_ops.kit.emit.values import Memory
 from jax_ffi_ops.kit.emit.writer import Writer
 
 Core = Mapping[str, Any]
@@ -238,12 +238,12 @@ def _written(name, aval, function, operands, results) -> Writer:
   body = Body(writer)
   inputs = []
   for i, (x, own) in enumerate(zip(operands, avals)):
-    memory = Memory.of(f"in{i}", own.shape, x.dtype, not x.shared)
+    memory = values.Memory.of(f"in{i}", own.shape, x.dtype, not x.shared)
     # A small operand is read once, not in each step of a loop.
     inputs.append(body.loaded(memory))
   to = []
   for i, x in enumerate(results):
-    to.append(Memory.of(f"out{i}", aval(x).shape, x.dtype, True))
+    to.append(values.Memory.of(f"out{i}", aval(x).shape, x.dtype, True))
   outvars = closed.jaxpr.outvars
   own = {
       x: memory
