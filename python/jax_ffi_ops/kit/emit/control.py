@@ -219,13 +219,10 @@ def _cond(body, equation, which, *args):
   for k, branch in enumerate(branches):
     sign = "<=" if k == 0 else ">=" if k == last else "=="
     test = f"{name} {sign} {k}"
-    if which.dtype == bool:
-      test = name if k else f"Not({name})"
     mask = None
     if which.lanes:
       active = f" & {body.mask}" if body.mask else ""
-      convert = test if which.dtype == bool else f"As<mask_v>({test})"
-      mask = writer.let(f"{convert}{active}", bool, True)
+      mask = writer.let(f"As<mask_v>({test}){active}", bool, True)
       test = f"Any({mask})"
     with writer.block(f"if ({test})"), _masked(body, mask):
       found = body.run(branch, args, pinned=_reads(args))

@@ -89,12 +89,8 @@ def apply(
     for index in np.ndindex(*shape):
       parts = [operand(x, n[index]) for x, n in names]
       text = function(*parts)
-      if text in parts:  # x * 1 is x, in all lanes if others are.
-        kept = next(x for (x, _), p in zip(names, parts) if p == text)
-        splats = kept.lanes < lanes and text[:6] != "Splat<"
-        found[index] = writer.splat(text, dtype, splats)
-      else:
-        found[index] = writer.let(text, dtype, lanes)
+      is_part = text in parts  # x * 1 is x.
+      found[index] = text if is_part else writer.let(text, dtype, lanes)
     return values.Scalars.of(found, dtype, lanes)
   readable = [writer.readable(x) for x in args]
 
