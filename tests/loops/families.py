@@ -332,6 +332,7 @@ def calls(a, b):
 @_family((4, 4), (4,), (4, 2))
 def linear_algebra(a, b, c):
   positive = a @ a.T + jnp.eye(4)
+  turned = -positive[::-1]
   solve = lambda a, b: jnp.linalg.solve(a @ a.T + jnp.eye(4), b).sum()
   triangular = jax.scipy.linalg.solve_triangular
   return (
@@ -339,7 +340,9 @@ def linear_algebra(a, b, c):
       jnp.linalg.cholesky(positive.at[3, 3].set(-9)),
       jnp.linalg.solve(positive, b), jnp.linalg.solve(positive, c),
       triangular(positive, b, lower=True), triangular(positive, c, trans=1),
-      jnp.linalg.inv(positive), jnp.linalg.slogdet(a),
+      jnp.linalg.inv(positive), jnp.linalg.slogdet(a), lax.linalg.lu(turned),
+      lax.linalg.lu(turned.at[:, 1].set(0)),
+      lax.linalg.lu_pivots_to_permutation(lax.linalg.lu(turned)[1], 4),
       jnp.linalg.inv(jnp.stack([positive, 3 * positive])[:, 1:3, 1:3]),
       jax.grad(solve, argnums=(0, 1))(a, b),
   )  # fmt: skip

@@ -50,8 +50,9 @@ def _over_axes(body, x, axes, combine, start):
   kept = [d for d in range(len(x.shape)) if d not in axes]
   out = writer.buffer([x.shape[d] for d in kept], x.dtype, x.lanes)
   last = len(x.shape) - 1
-  if axes and last in kept and x.shape[last] != 1:
-    # Neighbors are added to neighbors: g++ makes vectors of them.
+  if axes and last in kept and x.shape[last] != 1 and not x.lanes:
+    # Neighbors are added to neighbors: g++ makes vectors of them. Of lanes, it
+    # would only write and read the sums again and again.
     with writer.loops(out.shape) as index:
       writer.line(f"{out.at(index)} = {start};")
     with writer.loops(x.shape) as index:
