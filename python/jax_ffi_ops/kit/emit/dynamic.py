@@ -202,10 +202,7 @@ def _gather(body, equation, x, indices):
     splats = lanes and not x.lanes and window.lanes is None
     text = writer.splat(window.read(own), x.dtype, splats)
     if inside:
-      fill, (least, most) = params["fill_value"], cpp.limits(x.dtype)
-      if fill is None:  # Unsigned numbers and bools have their largest.
-        fill = np.nan if cpp.is_float(x.dtype) else least or most
-      fill = writer.literal(fill, x.dtype, lanes)
+      fill = writer.literal(params["fill_value"], x.dtype, lanes)
       inside = writer.splat(inside, bool, lanes > indices.lanes)
       text = f"Select({inside}, {text}, {fill})"
     writer.line(f"{out.at(place)} = {text};")
