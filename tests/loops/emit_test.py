@@ -44,6 +44,10 @@ def _lengthy(x):
   return x
 
 
+def _halved(total, _):
+  return total * 0.5, total
+
+
 def _sum_of_steps(x):
   def step(total, y):
     return total * 0.5 + y, total
@@ -141,6 +145,26 @@ class RefusedTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.Unsupported, "o: there is no rule"):
       _text(lambda x: primitive.bind(x), {"n": 4})
 
+  @parameterized.parameters(
+      (
+          lambda x: jax.lax.scan(_halved, x[0], None, length=x.size + 1)[1][1:],
+          "'size_n . 1' used in a context that requires a constant",
+      ),
+      (lambda x: x if x.size > 3 else 2 * x, "'size_n' > '3' is inconclusive"),
+      (
+          lambda x: jax.lax.fori_loop(0, x.size, lambda i, y: y * 2, x),
+          "ValueError: Reverse-mode differentiation does not work",
+      ),
+  )
+  def test_what_jax_cannot_trace(self, reference, message):
+    """With the line of the author's, and without jax's traceback."""
+    with self.assertRaisesRegex(
+        errors.Unsupported,
+        r"backward, \{\}, emit_test.py:\d+ \(<lambda>\): jax cannot trace it: .*"
+        + message,
+    ):
+      _text(reference, {}, backward=True)
+
   def test_no_derivative(self):
     with self.assertRaisesRegex(errors.Unsupported, "backward = False"):
       _text(lambda x: x + 1, {"n": 4}, backward=True, dtypes=("int32",))
@@ -205,6 +229,13 @@ class TextTest(parameterized.TestCase):
   def test_computes_nothing_twice(self):
     reference = lambda x: jnp.sin(x - x[0]) * jnp.cos(x - x[0])
     self.assertEqual(_text(reference, {"n": 9}).count("SinCos("), 1)
+
+  def test_sines_beside_what_has_no_result(self):
+    def reference(x):
+      jax.lax.scan(lambda c, y: (c, None), (), x)
+      return jnp.sin(x)
+
+    self.assertIn("SinCos(", _text(reference, {"n": 4}))
 
   def test_equal_numbers_of_other_types_are_others(self):
     def reference(x):

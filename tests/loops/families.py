@@ -13,17 +13,18 @@ from jax_ffi_ops import kit
 OPS = {}
 
 
-def _family(*cores, dtypes=()):
+def _family(*cores, dtypes=(), shared=()):
   """Declares a function of arrays of these shapes as an op.
 
   Args:
     *cores: shapes.
     dtypes: those of the first operands, if not float32.
+    shared: the numbers of operands that rows share.
   """
 
   def declare(function):
     name = function.__name__
-    names = "abcd"[: len(cores)]
+    names = "abcde"[: len(cores)]
     types = [*dtypes, *["float32"] * (len(cores) - len(dtypes))]
     avals = [jax.ShapeDtypeStruct(*x) for x in zip(cores, types)]
     flat = lambda *arrays: jax.tree.leaves(function(*arrays))
@@ -44,7 +45,8 @@ def _family(*cores, dtypes=()):
         ),
         dtypes={n: (t,) for n, t in zip(names, types)},
     )
-    OPS[name] = op, flat, list(zip(cores, types))
+    axes = [None if i in shared else 0 for i in range(len(cores))]
+    OPS[name] = op, jax.vmap(flat, axes), list(zip(cores, types, axes))
     return function
 
   return declare
@@ -58,10 +60,14 @@ def arithmetic(a, b):
       lax.rsqrt(jnp.abs(a)), jnp.clip(a, -0.5, 0.5), jnp.floor(a), jnp.ceil(a),
       jnp.round(a * 3), lax.round(a * 3, lax.RoundingMethod.AWAY_FROM_ZERO),
       jnp.where(a > b, a, b), jnp.isfinite(a), jnp.isnan(b), a != b, a <= b,
-      (a > b) & ~(a < 0) | (a == b), (a > 0) < (b > 0), (a > 0) ^ (b > 0),
+      (a > b) & ~(a < 0) | (a == b), (a > 0) ^ (b > 0),
+      *(f(a > 0, b > 0) for f in (
+          lax.eq, lax.ne, lax.lt, lax.le, lax.gt, lax.ge, lax.max, lax.min,
+      )),
       a.astype(np.int32), (a * 1e20).astype(np.int32), a.astype(np.uint8),
       (a > 0).astype(np.float32), lax.select_n((a > 0) * 1, a, b),
-      lax.nextafter(a, b), lax.rem(a, b),
+      lax.nextafter(a, b), lax.rem(a, b), lax.clamp(b, a, np.float32(0.2)),
+      lax.integer_pow(a, 0), 0 - a, a * 1 + 0,
   )  # fmt: skip
 
 
@@ -69,6 +75,7 @@ def arithmetic(a, b):
 def functions(a, b):
   inside = jnp.clip(a, -0.9, 0.9)
   return (
+      jnp.sin(b), jnp.cos(a + 1),
       jnp.exp(a), jnp.log(jnp.abs(a)), jnp.sin(a), jnp.cos(a), jnp.tan(a),
       jnp.tanh(a), jnp.expm1(a), jnp.log1p(jnp.abs(a)),
       lax.pow(a, (b * 3).astype(np.int32)), jax.nn.sigmoid(a), lax.erf(a),
@@ -80,9 +87,16 @@ def functions(a, b):
   )  # fmt: skip
 
 
-@_family((6,), (6,), dtypes=("int32", "int32"))
-def integers(a, b):
+@_family((6,), (6,), (9, 20), dtypes=("int32", "int32", "int32"))
+def integers(a, b, c):
+  # Numbers that C++ would not let wrap, within larger expressions.
+  small = c.astype(np.int8) * np.int8(30)
+  tables = jnp.arange(180).reshape(9, 20).astype(np.uint8)
   return (
+      small + small > 9, -(small - 99) // 7, jnp.abs(~small * small) % 5,
+      (tables * tables + 1) // 7, tables + small.astype(np.uint8) < tables,
+      (small > 0) == ~(tables > c), jnp.where(c > 2, small * 9, small) << 1,
+      small.at[b].add(small[:6]), (small ^ 3).max(1), small.sum(0),
       a + b * 1000003, lax.div(a, b), lax.rem(a, b), a // b, a % b, a << 3,
       lax.shift_left(a, b), lax.shift_right_logical(a, b), a >> 2,
       lax.shift_right_arithmetic(a, b), a ^ b, a & b, a | b, ~a, -a,
@@ -96,13 +110,18 @@ def integers(a, b):
 @_family((3, 4), (4,), (9, 20), (20,))
 def moves(a, b, c, d):
   def small_and_large(a, b):
+    sizes = 1, 2, a.shape[1] - 3
     return (
         a.T + 1, a[::-1, 1:3] * 2, a[:, ::2], a.T.reshape(a.shape), a[1],
         jnp.concatenate([a, b[None]]), jnp.stack([b, b + 1], 1),
         jnp.pad(a, ((1, 2), (0, 1)), constant_values=2.0),
         lax.pad(a, np.float32(1), ((-1, 0, 1), (1, -2, 2))),
         jnp.tile(b, 2), jnp.roll(a, 2, 1), a + b, jnp.split(a, 2, 1)[1],
-        jnp.flip(a, 0).sum(1), jnp.broadcast_to(b, (2, *b.shape)),
+        jnp.flip(a, 0).sum(1), jnp.broadcast_to(b, (2, *b.shape)), jnp.flip(a),
+        a.reshape(3, -1, 2).transpose(1, 2, 0) + 1, lax.split(a, sizes, 1)[2],
+        lax.pad(a, np.float32(1), ((-3, 0, 1), (-2, -4, 2))),
+        lax.broadcast_in_dim(a[:1], (5, a.shape[1]), (0, 1)),
+        a[:, ::2].reshape(len(a), 1, -1, 1) + 1,
     )  # fmt: skip
 
   return small_and_large(a, b), small_and_large(c, d)
@@ -110,13 +129,17 @@ def moves(a, b, c, d):
 
 @_family((4, 5), (9, 20))
 def reductions(a, b):
+  bits = lambda x: lax.bitcast_convert_type(x, np.int32)
+
   def small_and_large(x):
     return (
         x.sum(), x.sum(0), x.sum(1), x.max(0), x.min((0, 1)), x.prod(1),
         x.mean(), (x > 0).any(0), (x > 0).all(1), (x > 1).max(0),
+        (x > -9).all(1), jnp.abs(x).min(1), -jnp.abs(x).max(1),
+        (-jnp.abs(x)).max(1), (x > 0).min(0), lax.reduce_xor(bits(x), (0,)),
         jnp.cumsum(x, 0), jnp.cumsum(x, 1), lax.cumprod(x, 1, reverse=True),
         lax.cummax(x, 1, reverse=True), lax.cummin(x, 0), jnp.argmax(x, 1),
-        jnp.argmin(x, 0), jnp.argmax(x > 0, 1), jax.nn.logsumexp(x, 1),
+        jnp.argmin(x, 0), jnp.argmax(x > 0, 1), jnp.argmin(jnp.round(x), 1), jax.nn.logsumexp(x, 1),
         jax.nn.softmax(x, 1), lax.cumlogsumexp(x, 1),
     )  # fmt: skip
 
@@ -125,16 +148,22 @@ def reductions(a, b):
 
 @_family((4, 5), (5, 3), (9, 20), (20, 11))
 def dots(a, b, c, d):
+  e, f = a.reshape(2, 2, 5), (c * 50).astype(np.int8)
   return (
       a @ b, c @ d, jnp.einsum("ij,kj->ik", c, c), c[0] @ d, c.T @ c[:, 0],
       jnp.einsum("ij,jk->ki", a, b), jnp.einsum("bi,bj->bij", a, a),
       jnp.einsum("bi,bi->b", c, c),
+      lax.dot_general(c, d[:, :9], (((1, 0), (0, 1)), ((), ()))),
+      lax.dot_general(e, e[..., 1:], (((), ()), ((1, 0), (0, 1)))),
+      jnp.einsum("ij,kj->ik", f, f, preferred_element_type=np.int32),
+      lax.fori_loop(0, 3, lambda i, x: jnp.tanh(d @ x[:11]), c[0]),
   )  # fmt: skip
 
 
 @_family((), (4,), (6,), (9, 20), dtypes=("int32", "int32"))
 def indices(a, b, c, d):
-  three = c[:3]
+  three, e = c[:3], d * 2
+  numbers = (jnp.abs(d) * 3).astype(np.int32).ravel()
   return (
       lax.dynamic_slice(c, (a,), (3,)), lax.dynamic_slice(d, (a, 2), (3, 4)),
       lax.dynamic_update_slice(c, three, (a,)),
@@ -146,6 +175,15 @@ def indices(a, b, c, d):
       jnp.take(c, b, mode="fill"), jnp.take_along_axis(c, b, 0),
       jnp.arange(10)[b], c[jnp.array([1, 2, 5])],
       d[jnp.array([[1], [2]]), jnp.array([3, 4])],
+      c.reshape(2, 3)[jnp.array([1, 0]), jnp.array([2, 1])],
+      # The part that is read is written, too.
+      e.at[b].set(e[2:6]), numbers.at[numbers[3:9]].set(7),
+      c.at[b].get(mode="fill"), numbers[:9].at[b].get(mode="fill"),
+      numbers.astype(np.uint32).at[b].get(mode="fill"),
+      jax.vmap(lambda i: lax.dynamic_slice(d, (i, i), (3, 4)))(b),
+      jax.vmap(lambda row, i: row[i])(d[:4], b),
+      jax.vmap(lambda row, i: row.at[i].add(1.0))(d[:4], b),
+      jax.vmap(lambda row, i: row[i])(d[:4, :4], jnp.arange(4) * a),
   )  # fmt: skip
 
 
@@ -201,18 +239,77 @@ def control(a, b):
       lambda i, c: (c[1], c[0] + 1),
       (jnp.zeros(100), jnp.ones(100) * b[0]),
   )
+  ones = jnp.ones(100) * b[0]
+  # A carry that is the former value of another one.
+  followed = [
+      lax.fori_loop(0, 3, lambda i, c: (c[0] + 1, c[0]), (x, 2 * x))
+      for x in (b, ones)
+  ]
+
+  def halved_or_set(x):
+    return lax.cond(
+        x[0] > 1, lambda x: x.at[1].set(0), lambda x: x.at[2].add(x[1] / 2), x
+    )
+
+  branches = [
+      lax.cond(a > 0, lambda x: x.at[0].set(0), lambda x: x + 1, ones),
+      lax.while_loop(
+          lambda c: c[0] < jnp.abs(a) % 5,
+          lambda c: (c[0] + 1, halved_or_set(c[1] * 0.9)),
+          (0, 3 * ones),
+      ),
+  ]
+  # What a step changes is read by the next one.
+  constant = lax.scan(
+      lambda s, x: (s + ones.at[2].set(x).sum(), ones[2]), 0 * b[0], b
+  )
+  by_condition = lax.while_loop(
+      lambda c: (c[1].at[0].set(0).sum() < 500) & (c[0] < jnp.abs(a)),
+      lambda c: (c[0] + 1, c[1] * 1.5 + 1),
+      (0, ones),
+  )
   under_vmap = jax.vmap(
       lambda x: lax.while_loop(
           lambda c: c[0] < 4, lambda c: (c[0] + 1 + x % 1, c[1] * x), (x, b)
       )
   )(jnp.abs(jnp.concatenate([b, b + 1])))
   return (
-      ragged, nested, under_vmap, scanned, in_place, in_some_lanes, swapped,
+      branches, scanned[1][0] * 2, ragged, nested, followed, constant, by_condition, under_vmap, scanned, in_place, in_some_lanes, swapped,
       moved_along, by_itself,
       lax.fori_loop(0, 5, lambda i, x: x * 0.5 + i, b),
       lax.fori_loop(0, jnp.abs(a) % 5, lambda i, x: x * 0.5 + i, b),
       lax.cond(a > 0, jnp.sin, lambda x: x * 2, b),
       lax.switch(a, [lambda x: x, lambda x: x + 1, lambda x: x * 3], b),
+  )  # fmt: skip
+
+
+@_family(
+    (6,), (20,), (9, 20), (20, 11), (),
+    dtypes=[*["float32"] * 4, "int32"], shared=(2, 3, 4),
+)  # fmt: skip
+def uniform(a, b, c, d, e):
+  """What the rows share is computed once, beside what they do not."""
+  own = (jnp.abs(a[0]) * 4).astype(np.int32)
+
+  def nested(i, x):
+    inner = lax.while_loop(
+        lambda s: s[0] < jnp.abs(e) % 4,
+        lambda s: (s[0] + 1, s[1] + c[0]),
+        (i, x),
+    )
+    return inner[1] * 0.5
+
+  return (
+      c @ d, c @ b, c[:2, :3] @ d[:3, :2], c[:2, :3] @ a[:3], c * b, c[e],
+      c.sum(0), jnp.cumsum(c, 1), jnp.argmax(c, 0), jnp.sort(c[0]),
+      a.at[e].set(1.0), c.at[e].set(b), c.at[own].add(1.0), c[own], c[0, own],
+      lax.dynamic_update_slice(c, c[:2, :2], (own, e)),
+      jnp.where(a > 0, c[0, :6], a), lax.fori_loop(0, own, nested, c[1]),
+      lax.cond(e > 0, jnp.sin, jnp.cos, a), lax.cond(e > 0, jnp.sin, jnp.cos, c),
+      lax.cond(own > 2, lambda: c, lambda: c * 2), lax.sin(d[0]),
+      lax.scan(lambda s, x: (s + x.sum() * a[0], s), c[0, 0], c),
+      lax.fori_loop(0, 3, lambda i, s: (s[1], s[0] + a[0]), (c[0], b)),
+      lax.fori_loop(0, jnp.abs(e) % 4, lambda i, s: s * 0.5 + i, (c + 1)),
   )  # fmt: skip
 
 
@@ -228,19 +325,24 @@ def calls(a, b):
       f(a), g(b), h(a), jax.grad(loss)(a), jax.nn.relu(a), jax.nn.gelu(a),
       jax.nn.softplus(a), jax.vmap(jnp.multiply)(a, b),
       jax.jvp(jnp.sin, (a,), (b,)),
+      lax.platform_dependent(a, cpu=jnp.sin, default=jnp.cos),
   )  # fmt: skip
 
 
 @_family((4, 4), (4,), (4, 2))
 def linear_algebra(a, b, c):
   positive = a @ a.T + jnp.eye(4)
+  turned = -positive[::-1]
   solve = lambda a, b: jnp.linalg.solve(a @ a.T + jnp.eye(4), b).sum()
   triangular = jax.scipy.linalg.solve_triangular
   return (
       jnp.linalg.cholesky(positive), jnp.linalg.cholesky(-positive),
+      jnp.linalg.cholesky(positive.at[3, 3].set(-9)),
       jnp.linalg.solve(positive, b), jnp.linalg.solve(positive, c),
       triangular(positive, b, lower=True), triangular(positive, c, trans=1),
-      jnp.linalg.inv(positive), jnp.linalg.slogdet(a),
+      jnp.linalg.inv(positive), jnp.linalg.slogdet(a), lax.linalg.lu(turned),
+      lax.linalg.lu(turned.at[:, 1].set(0)),
+      lax.linalg.lu_pivots_to_permutation(lax.linalg.lu(turned)[1], 4),
       jnp.linalg.inv(jnp.stack([positive, 3 * positive])[:, 1:3, 1:3]),
       jax.grad(solve, argnums=(0, 1))(a, b),
   )  # fmt: skip
@@ -252,6 +354,7 @@ def sorts(a, b, c):
       jnp.sort(c, 0), jnp.argsort(c, 1),
       jnp.sort(a), jnp.argsort(b), lax.sort_key_val(a, b), jnp.sort(b)[::-1],
       jnp.median(b), lax.sort([a, b], num_keys=2),
+      jnp.argmax(c, 1), jnp.argmin(c, 0), jnp.argmax(b), jnp.argmin(b),
   )  # fmt: skip
 
 

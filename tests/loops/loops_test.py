@@ -78,6 +78,9 @@ class LorenzTest(parameterized.TestCase):
       with kit.handlers_at_any_speed():
         alone = lorenz.lorenz(*(x[i] for x in operands))
       self.assertEqual(together[i].tobytes(), np.asarray(alone).tobytes())
+    for few in (2, 5, 8, 9):  # In other vectors than 33 rows have.
+      got = np.asarray(lorenz.lorenz(*(x[:few] for x in operands)))
+      self.assertEqual(together[:few].tobytes(), got.tobytes())
 
   def test_infinite_and_nan_rows_stay_alone(self):
     y, parameters, dts = _operands(9, 30)

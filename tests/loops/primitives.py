@@ -20,7 +20,10 @@ def tested() -> set[str]:
   """Returns the primitives in the functions that families_test compiles."""
   found = set()
   for _, function, shapes in families.OPS.values():
-    avals = [jax.ShapeDtypeStruct(*x) for x in shapes]
+    avals = [
+        jax.ShapeDtypeStruct(core if axis is None else (2, *core), dtype)
+        for core, dtype, axis in shapes
+    ]
     found.update(_names(jax.make_jaxpr(function)(*avals).jaxpr))
   return found
 

@@ -7,6 +7,7 @@ Tried with jax 0.9.2, 0.10.2 and 0.12.0.1.
 from collections.abc import Callable, Sequence
 import ctypes
 import dataclasses
+import traceback
 from typing import Any
 
 import jax
@@ -196,8 +197,25 @@ def source_line(equation: jax.extend.core.JaxprEqn) -> str | None:
   frame = source_info_util.user_frame(equation.source_info.traceback)
   if frame is None:
     return None
-  name = frame.file_name.rpartition("/")[2]
-  return f"{name}:{frame.start_line} ({frame.function_name.split('.')[-1]})"
+  return _place(frame.file_name, frame.start_line, frame.function_name)
+
+
+def source_of_error(error: BaseException) -> str | None:
+  """Returns the same of the innermost line of a caller that an error names."""
+  found = None
+  # The cause is where jax met the operation that fails in a derivative.
+  for frame, line in traceback.walk_tb(
+      (error.__cause__ or error).__traceback__
+  ):
+    code = frame.f_code
+    if source_info_util.is_user_filename(code.co_filename):
+      found = _place(code.co_filename, line, code.co_name)
+  return found
+
+
+def _place(path, line, function):
+  name = path.rpartition("/")[2]
+  return f"{name}:{line} ({function.split('.')[-1]})"
 
 
 def prng_implementation(dtype: Any) -> Any:

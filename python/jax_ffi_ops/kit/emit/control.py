@@ -17,13 +17,10 @@ import numpy as np
 
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
+from jax_ffi_ops.kit.emit import jaxprs
 from jax_ffi_ops.kit.emit import uniform
 from jax_ffi_ops.kit.emit import values
-from jax_ffi_ops.kit.emit.body import is_key
-from jax_ffi_ops.kit.emit.body import physical
 from jax_ffi_ops.kit.emit.rules import rule
-from jax_ffi_ops.kit.emit.values import Memory
-from jax_ffi_ops.kit.emit.values import Scalars
 
 
 def _variable(body, start: values.Value, lanes: bool) -> values.Value:
@@ -35,7 +32,9 @@ def _variable(body, start: values.Value, lanes: bool) -> values.Value:
       writer.variable(text, start.dtype, lanes, "c")
       for text in writer.names_in_lanes(start, lanes).ravel()
   ]
-  return Scalars.of(values.objects(names, start.shape), start.dtype, lanes)
+  return values.Scalars.of(
+      values.objects(names, start.shape), start.dtype, lanes
+  )
 
 
 def _assign(body, variables, results, mask=None) -> None:
@@ -43,13 +42,13 @@ def _assign(body, variables, results, mask=None) -> None:
   writer, waiting = body.writer, []
   # All are computed before the first variable changes.
   for to, value in zip(variables, results, strict=True):
-    if isinstance(to, Memory):
-      own = isinstance(value, Memory) and value.buffer == to.buffer
+    if isinstance(to, values.Memory):
+      own = isinstance(value, values.Memory) and value.buffer == to.buffer
       if own and value.is_whole:
         waiting.append(None)  # Changed in place.
         continue
       shared = value.reads & {x.buffer for x in variables if x.reads}
-      if shared or not isinstance(value, Memory):
+      if shared or not isinstance(value, values.Memory):
         value = writer.copied(value, value.lanes)
       waiting.append(value)
       continue
@@ -65,7 +64,7 @@ def _assign(body, variables, results, mask=None) -> None:
       texts.append(text)
     waiting.append(texts)
   for to, value in zip(variables, waiting):
-    if isinstance(to, Memory):
+    if isinstance(to, values.Memory):
       if value is not None:
         writer.store(to, value, mask if to.lanes else None)
       continue
@@ -94,7 +93,9 @@ def _constant(body, value):
   The lanes of an operand are rows that are apart; those of a copy are vectors.
   """
   value = body.settled(value)
-  is_operand = isinstance(value, Memory) and value.buffer.startswith("in")
+  is_operand = isinstance(value, values.Memory) and value.buffer.startswith(
+      "in"
+  )
   if not (is_operand and value.lanes):
     return value
   if not values.is_small(value.shape, _MOST_COPIED):
@@ -125,7 +126,7 @@ def _scan(body, equation, *args):
       equation.destinations[carries:],
   ):
     if to is None and is_read:
-      to = writer.buffer(*physical(variable.aval), own)
+      to = writer.buffer(*jaxprs.physical(variable.aval), own)
     ys.append(to if is_read else None)
   with writer.loop(length, "t") as step:
     t = f"({cpp.dim(length)} - 1 - {step})" if params["reverse"] else step
@@ -146,7 +147,7 @@ def _while(body, equation, *args):
   writer, params = body.writer, equation.params
   first, second = params["cond_nconsts"], params["body_nconsts"]
   if params["cond_jaxpr"].out_avals[0].shape:
-    if any(is_key(x.aval) for x in equation.of.invars):
+    if any(jaxprs.is_key(x.aval) for x in equation.of.invars):
       raise errors.Unsupported("of keys of jax.random")
     return body.retrace(functools.partial(_while_of_some, params), *args)
   ragged, lanes = uniform.while_loop(params, [x.lanes for x in args])
@@ -207,7 +208,7 @@ def _cond(body, equation, which, *args):
   lanes = [which.lanes or any(x) for x in zip(*varying)]
   outs = []
   for variable, own in zip(equation.of.outvars, lanes):
-    shape, dtype = physical(variable.aval)
+    shape, dtype = jaxprs.physical(variable.aval)
     if values.is_small(shape):
       zero = values.Constant.of(np.zeros(shape, dtype))
       outs.append(_variable(body, zero, own))
@@ -218,13 +219,10 @@ def _cond(body, equation, which, *args):
   for k, branch in enumerate(branches):
     sign = "<=" if k == 0 else ">=" if k == last else "=="
     test = f"{name} {sign} {k}"
-    if which.dtype == bool:
-      test = name if k else f"Not({name})"
     mask = None
     if which.lanes:
       active = f" & {body.mask}" if body.mask else ""
-      convert = test if which.dtype == bool else f"As<mask_v>({test})"
-      mask = writer.let(f"{convert}{active}", bool, True)
+      mask = writer.let(f"As<mask_v>({test}){active}", bool, True)
       test = f"Any({mask})"
     with writer.block(f"if ({test})"), _masked(body, mask):
       found = body.run(branch, args, pinned=_reads(args))

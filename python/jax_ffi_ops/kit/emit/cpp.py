@@ -56,6 +56,15 @@ def type_of(dtype: Any, lanes: bool) -> str:
   return vector(dtype) if lanes else scalar(dtype)
 
 
+def inner(expression: str, dtype: Any, lanes: bool) -> str:
+  """Returns an expression for use in another: C++ has small integers as int."""
+  dtype = np.dtype(dtype)
+  is_plain = is_float(dtype) or dtype.itemsize >= 4
+  if is_plain or expression.startswith("As<"):  # A comparison has its type.
+    return expression
+  return f"Convert<{type_of(dtype, lanes)}>({expression})"
+
+
 def stored(dtype: Any) -> str:
   return _STORED.get(np.dtype(dtype).name) or scalar(dtype)
 

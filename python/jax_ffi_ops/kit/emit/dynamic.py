@@ -14,7 +14,6 @@ from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.rules import rule
-from jax_ffi_ops.kit.emit.values import Memory
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +26,7 @@ class _Window:
       nowhere.
   """
 
-  memory: Memory
+  memory: values.Memory
   lanes: str | None
 
   def read(self, index: Sequence[str]) -> str:
@@ -49,7 +48,7 @@ class _Window:
     )
 
 
-def _window(body, memory: Memory, sizes, starts) -> _Window:
+def _window(body, memory: values.Memory, sizes, starts) -> _Window:
   """Returns the window of these sizes at starts: pairs of text and Value."""
   offsets, lanes = [], []
   for stride, (text, value) in zip(memory.strides, starts):
@@ -203,10 +202,7 @@ def _gather(body, equation, x, indices):
     splats = lanes and not x.lanes and window.lanes is None
     text = writer.splat(window.read(own), x.dtype, splats)
     if inside:
-      fill, (least, most) = params["fill_value"], cpp.limits(x.dtype)
-      if fill is None:  # Unsigned numbers and bools have their largest.
-        fill = np.nan if cpp.is_float(x.dtype) else least or most
-      fill = writer.literal(fill, x.dtype, lanes)
+      fill = writer.literal(params["fill_value"], x.dtype, lanes)
       inside = writer.splat(inside, bool, lanes > indices.lanes)
       text = f"Select({inside}, {text}, {fill})"
     writer.line(f"{out.at(place)} = {text};")
@@ -257,9 +253,9 @@ def _scatter(body, equation, x, indices, update):
       window, inside, place, own,
   ):  # fmt: skip
     before = window.read(own)
-    text = _COMBINE[equation.name].format(
-        before, writer.element(update, place, lanes)
-    )
+    text = writer.element(update, place, lanes)
+    text = _COMBINE[equation.name].format(before, text)
+    text = cpp.inner(text, x.dtype, lanes)
     if inside:
       inside = writer.splat(inside, bool, lanes > indices.lanes)
       text = f"Select({inside}, {text}, {before})"

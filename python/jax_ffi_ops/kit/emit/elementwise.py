@@ -13,8 +13,6 @@ from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.rules import rule
-from jax_ffi_ops.kit.emit.values import Lazy
-from jax_ffi_ops.kit.emit.values import Scalars
 
 # By C++'s own operators. A scalar beside a vector stands for all lanes.
 _OPERATORS = {
@@ -24,7 +22,7 @@ _OPERATORS = {
 }  # fmt: skip
 # Of bools: all bits of a mask are set, which is -1 and no 1.
 _OF_BOOLS = {
-    "eq": "Not({} ^ {})",
+    "eq": "Not({}) ^ {}",
     "ge": "{} | Not({})",
     "gt": "{} & Not({})",
     "le": "Not({}) | {}",
@@ -91,13 +89,9 @@ def apply(
     for index in np.ndindex(*shape):
       parts = [operand(x, n[index]) for x, n in names]
       text = function(*parts)
-      if text in parts:  # x * 1 is x, in all lanes if others are.
-        kept = next(x for (x, _), p in zip(names, parts) if p == text)
-        splats = kept.lanes < lanes and text[:6] != "Splat<"
-        found[index] = writer.splat(text, dtype, splats)
-      else:
-        found[index] = writer.let(text, dtype, lanes)
-    return Scalars.of(found, dtype, lanes)
+      is_part = text in parts  # x * 1 is x.
+      found[index] = text if is_part else writer.let(text, dtype, lanes)
+    return values.Scalars.of(found, dtype, lanes)
   readable = [writer.readable(x) for x in args]
 
   def element(index):
@@ -107,10 +101,10 @@ def apply(
       own = ["0" if n == 1 else i for n, i in zip(x.shape, own)]
       parts.append(operand(x, x.at(own)))
     text = function(*parts)
-    return text if text in parts else f"({text})"
+    return text if text in parts else f"({cpp.inner(text, dtype, lanes)})"
 
   sources = frozenset().union(*(x.reads for x in readable))
-  lazy = Lazy(shape, np.dtype(dtype), lanes, element, sources)
+  lazy = values.Lazy(shape, np.dtype(dtype), lanes, element, sources)
   return lazy if equation.uses == (1,) else writer.in_memory(lazy)
 
 
@@ -221,7 +215,7 @@ def _bitcast(body, equation, x):
 
 
 @rule(
-    "copy", "copy_p", "optimization_barrier", "pvary", "stop_gradient",
+    "copy", "optimization_barrier", "pvary", "stop_gradient",
     "sharding_constraint", "device_put", of_keys=True,
 )  # fmt: skip
 def _same(body, equation, *args):
@@ -229,9 +223,9 @@ def _same(body, equation, *args):
   return list(args)
 
 
-@rule("dimension_as_value", "dim_as_value", folds=False)
+@rule("dim_as_value", folds=False)
 def _dim(body, equation):
   del body
   text = f"static_cast<{cpp.scalar(equation.dtype)}>"
   text += f"({cpp.dim(equation.params['dim'])})"
-  return Scalars.of(values.objects([text], ()), equation.dtype, False)
+  return values.Scalars.of(values.objects([text], ()), equation.dtype, False)

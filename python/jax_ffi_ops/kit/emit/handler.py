@@ -92,7 +92,6 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
   arrays = ", ".join(
       f"{x.name} {x.dtype.name}[{', '.join(x.dims)}]" for x in kernel.operands
   )
-  has_scratch = cpp.literal(bool(writer.scratch), bool)
   if writer.constants:
     yield from ["", *writer.constants]
   yield from [
@@ -100,7 +99,6 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
       f"// {sizes or 'All sizes'}: {arrays}.",
       f"struct {kernel.name} {{",
       f"  static constexpr int kBytes = {_element_bytes(kernel)};",
-      f"  static constexpr bool kHasScratch = {has_scratch};",
       "",
       "  static int64_t Work(const std::vector<int64_t>& sizes) {",
       *(_sizes(kernel, "sizes") or ["    static_cast<void>(sizes);"]),

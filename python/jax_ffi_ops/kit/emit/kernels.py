@@ -11,14 +11,15 @@ from jax import export
 from jax.extend import core as jex_core
 import numpy as np
 
+from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import families as families  # All rules.
+from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.body import Body
 from jax_ffi_ops.kit.emit.recompute import recomputing
-from jax_ffi_ops.kit.emit.values import Memory
 from jax_ffi_ops.kit.emit.writer import Writer
 
 Core = Mapping[str, Any]
@@ -157,7 +158,7 @@ def _kernel(op, name, core, dtypes, shared, backward):
   def forward(*arrays):
     return op.reference(dict(zip(op.operands, arrays)), attributes)
 
-  found = jax.eval_shape(forward, *map(aval, operands))
+  found = _traced(jax.eval_shape, forward, *map(aval, operands))
   results = [
       Array(n, dims, x.dtype)
       for n, dims, x in zip(op.result_names, op.signature.results, found)
@@ -216,20 +217,33 @@ def _sizes(core: Core) -> Callable[[Array], jax.ShapeDtypeStruct]:
   return aval
 
 
+def _traced(trace, *args):
+  """Calls a function of jax that runs the code of an author."""
+  try:
+    return trace(*args)
+  except Exception as error:  # pylint: disable=broad-except
+    # It raises what it likes, and jax does where a number must be known.
+    why = str(error).partition("\n")[0].rstrip(".")
+    raise errors.Unsupported(
+        f"jax cannot trace it: {type(error).__name__}: {why}",
+        _jax.source_of_error(error),
+    ) from error
+
+
 def _written(name, aval, function, operands, results) -> Writer:
   """Returns the text of a function of arrays."""
   avals = list(map(aval, operands))
-  closed = jax.make_jaxpr(function)(*avals)
+  closed = _traced(jax.make_jaxpr(function), *avals)
   writer = Writer(name)
   body = Body(writer)
   inputs = []
   for i, (x, own) in enumerate(zip(operands, avals)):
-    memory = Memory.of(f"in{i}", own.shape, x.dtype, not x.shared)
+    memory = values.Memory.of(f"in{i}", own.shape, x.dtype, not x.shared)
     # A small operand is read once, not in each step of a loop.
     inputs.append(body.loaded(memory))
   to = []
   for i, x in enumerate(results):
-    to.append(Memory.of(f"out{i}", aval(x).shape, x.dtype, True))
+    to.append(values.Memory.of(f"out{i}", aval(x).shape, x.dtype, True))
   outvars = closed.jaxpr.outvars
   own = {
       x: memory

@@ -14,27 +14,23 @@ import numpy as np
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.rules import rule
-from jax_ffi_ops.kit.emit.values import Lazy
-from jax_ffi_ops.kit.emit.values import Memory
-from jax_ffi_ops.kit.emit.values import Scalars
-from jax_ffi_ops.kit.emit.values import Value
 
-View = Callable[[Memory], Memory | None]
+View = Callable[[values.Memory], values.Memory | None]
 
 
-def moved(body: Any, x: Value, view: View) -> Value:
+def moved(body: Any, x: values.Value, view: View) -> values.Value:
   """Returns a view of an array. The function gives None if strides cannot."""
   is_constant = isinstance(x, values.Constant) and values.is_small(x.shape)
-  if is_constant or isinstance(x, Scalars):
-    found = view(Memory.of("", x.shape, x.dtype, x.lanes))
+  if is_constant or isinstance(x, values.Scalars):
+    found = view(values.Memory.of("", x.shape, x.dtype, x.lanes))
     if values.is_small(found.shape):
       names = body.writer.names_of(x).ravel()[found.places().ravel()]
-      return Scalars.of(names.reshape(found.shape), x.dtype, x.lanes)
+      return values.Scalars.of(names.reshape(found.shape), x.dtype, x.lanes)
   memory = body.writer.in_memory(x)
   return view(memory) or view(body.writer.copied(memory, x.lanes))
 
 
-@rule("reshape", "squeeze", "expand_dims")
+@rule("reshape", "squeeze")
 def _reshape(body, equation, x):
   sizes = equation.shape
 
@@ -59,7 +55,11 @@ def _transpose(body, equation, x):
 def _broadcast_in_dim(body, equation, x, *sizes):
   del sizes  # Of open dimensions; the shape has them.
   shape = equation.shape
-  if x.size == 1 and not isinstance(x, Memory) and not values.is_small(shape):
+  if (
+      x.size == 1
+      and not isinstance(x, values.Memory)
+      and not values.is_small(shape)
+  ):
     return _filled(body, x, shape)
 
   def view(x):
@@ -74,7 +74,7 @@ def _broadcast_in_dim(body, equation, x, *sizes):
 def _filled(body, x, shape):
   """Returns a large array, all of whose elements are one."""
   text = body.writer.names_of(x).item()
-  return Lazy(shape, x.dtype, x.lanes, lambda index: text, frozenset())
+  return values.Lazy(shape, x.dtype, x.lanes, lambda index: text, frozenset())
 
 
 @rule("slice")
@@ -92,16 +92,18 @@ def _rev(body, equation, x):
   return moved(body, x, lambda x: x.part(x.shape, starts, steps))
 
 
-def _assembled(body, equation, parts: Sequence[tuple[View, Value]]) -> Value:
+def _assembled(
+    body, equation, parts: Sequence[tuple[View, values.Value]]
+) -> values.Value:
   """Returns an array of parts: each a view of the whole, and what is there."""
   shape, dtype, writer = equation.shape, equation.dtype, body.writer
   lanes = any(x.lanes for _, x in parts)
   if all(values.is_small(n) for n in (shape, *(x.shape for _, x in parts))):
     names = np.empty(cpp.size(shape), object)
-    whole = Memory.of("", shape, dtype, lanes)
+    whole = values.Memory.of("", shape, dtype, lanes)
     for view, x in parts:
       names[view(whole).places()] = writer.names_in_lanes(x, lanes)
-    return Scalars.of(names.reshape(shape), dtype, lanes)
+    return values.Scalars.of(names.reshape(shape), dtype, lanes)
   whole = equation.destinations[0] or writer.buffer(shape, dtype, lanes)
   for view, x in parts:
     writer.store(view(whole), x)
@@ -150,4 +152,6 @@ def _iota(body, equation, *sizes):
   del body, sizes
   d, ctype = equation.params["dimension"], cpp.scalar(equation.dtype)
   element = lambda index: f"static_cast<{ctype}>({index[d]})"
-  return Lazy(equation.shape, equation.dtype, False, element, frozenset())
+  return values.Lazy(
+      equation.shape, equation.dtype, False, element, frozenset()
+  )

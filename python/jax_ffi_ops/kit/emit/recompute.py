@@ -31,7 +31,7 @@ def _changed(closed):
   equations = []
   for equation in closed.jaxpr.eqns:
     name = equation.primitive.name
-    if name in ("jit", "pjit", "scan"):
+    if name in ("jit", "scan"):
       inner = _changed(equation.params["jaxpr"])
       if name == "scan" and _is_small(inner.jaxpr):
         inner = jax.make_jaxpr(jax.checkpoint(jex_core.jaxpr_as_fun(inner)))(

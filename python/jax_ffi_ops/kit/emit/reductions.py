@@ -11,7 +11,6 @@ from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import moves
 from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.rules import rule
-from jax_ffi_ops.kit.emit.values import Scalars
 
 # How elements are combined, and what changes none of them.
 _REDUCTIONS = {
@@ -41,7 +40,7 @@ def _reduce(body, equation, x):
     found = np.empty(equation.shape, object)
     for index in np.ndindex(*equation.shape):
       found[index] = _of_pairs(body, x, combine, names[index]) or start
-    return Scalars.of(found, x.dtype, x.lanes)
+    return values.Scalars.of(found, x.dtype, x.lanes)
   return _over_axes(body, body.writer.readable(x), axes, combine, start)
 
 
@@ -51,8 +50,9 @@ def _over_axes(body, x, axes, combine, start):
   kept = [d for d in range(len(x.shape)) if d not in axes]
   out = writer.buffer([x.shape[d] for d in kept], x.dtype, x.lanes)
   last = len(x.shape) - 1
-  if axes and last in kept and x.shape[last] != 1:
-    # Neighbors are added to neighbors: g++ makes vectors of them.
+  if axes and last in kept and x.shape[last] != 1 and not x.lanes:
+    # Neighbors are added to neighbors: g++ makes vectors of them. Of lanes, it
+    # would only write and read the sums again and again.
     with writer.loops(out.shape) as index:
       writer.line(f"{out.at(index)} = {start};")
     with writer.loops(x.shape) as index:
@@ -98,7 +98,7 @@ def _dot(body, equation, a, b):
   batch = len(batched[0])
   loops, left = a.shape[:batch], a.shape[batch : batch + rows]
   right, depth = b.shape[batch : batch + cols], a.shape[batch + rows :]
-  if isinstance(a, Scalars) and isinstance(b, Scalars):
+  if isinstance(a, values.Scalars) and isinstance(b, values.Scalars):
     if cpp.size(a.shape) * cpp.size(right) <= _UNROLLED:
       x = a.names.reshape(*map(cpp.size, (loops, left, depth)))
       y = b.names.reshape(*map(cpp.size, (loops, right, depth)))
@@ -121,7 +121,7 @@ def _dot_scalars(body, equation, x, y, lanes):
     terms = [f"{p} * {q}" for p, q in zip(x[i, j], y[i, k])]
     text = " + ".join(terms) or writer.literal(0, dtype, lanes)
     found[i, j, k] = writer.let(text, dtype, lanes)
-  return Scalars.of(found.reshape(equation.shape), dtype, lanes)
+  return values.Scalars.of(found.reshape(equation.shape), dtype, lanes)
 
 
 def _product(ranks, by_rows, dtype, a, b):

@@ -34,15 +34,11 @@ _rules: dict[str, Rule] = {}
 
 # Primitives that call a jaxpr, and the parameter that has it.
 _CALLS = {
-    "checkpoint": "jaxpr",
     "closed_call": "call_jaxpr",
     "composite": "jaxpr",
-    "core_call": "call_jaxpr",
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
-    "custom_vjp_call_jaxpr": "fun_jaxpr",
     "jit": "jaxpr",
-    "pjit": "jaxpr",
     "remat2": "jaxpr",
 }
 

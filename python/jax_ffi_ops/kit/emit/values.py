@@ -41,10 +41,6 @@ class Value:
     return cpp.size(self.shape)
 
   @property
-  def type(self) -> str:
-    return cpp.type_of(self.dtype, self.lanes)
-
-  @property
   def reads(self) -> frozenset[str]:
     """The buffers whose contents it is made of."""
     return frozenset()

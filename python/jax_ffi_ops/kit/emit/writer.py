@@ -11,7 +11,6 @@ import numpy as np
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import values
-from jax_ffi_ops.kit.emit.values import Memory
 
 # Smaller arrays are on the stack, larger ones in scratch memory: threads of
 # XLA may have small stacks.
@@ -108,7 +107,9 @@ class Writer:
   def literal(self, value: Any, dtype: Any, lanes: bool) -> str:
     return self.splat(cpp.literal(value, dtype), dtype, lanes)
 
-  def buffer(self, shape: Sequence[Any], dtype: Any, lanes: bool) -> Memory:
+  def buffer(
+      self, shape: Sequence[Any], dtype: Any, lanes: bool
+  ) -> values.Memory:
     """Returns new memory, which holds anything."""
     name = self.name("a")
     ctype = cpp.type_of(dtype, lanes)
@@ -117,9 +118,9 @@ class Writer:
       self.line(f"{ctype} {name}[{max(size, 1)}];")
     else:
       self.scratch.append((ctype, cpp.dim(size), name))
-    return Memory.of(name, shape, dtype, lanes)
+    return values.Memory.of(name, shape, dtype, lanes)
 
-  def table(self, array: np.ndarray) -> Memory:
+  def table(self, array: np.ndarray) -> values.Memory:
     """Returns a constant array."""
     array = np.asarray(array)
     elements = ", ".join(cpp.literal(x, array.dtype) for x in array.ravel())
@@ -131,7 +132,7 @@ class Writer:
       self.constants.append(
           f"constexpr {ctype} {name}[{max(array.size, 1)}] = {{{elements}}};"
       )
-    return Memory.of(self._tables[key], array.shape, array.dtype, False)
+    return values.Memory.of(self._tables[key], array.shape, array.dtype, False)
 
   def names_of(self, value: values.Value) -> np.ndarray:
     """Returns the elements of a value as expressions, each written once."""
@@ -151,21 +152,21 @@ class Writer:
     texts = [self.splat(x, value.dtype, splats) for x in names.ravel()]
     return values.objects(texts, names.shape)
 
-  def in_memory(self, value: values.Value) -> Memory:
+  def in_memory(self, value: values.Value) -> values.Memory:
     """Returns a value as memory, and copies it there if it is not."""
-    if isinstance(value, Memory):
+    if isinstance(value, values.Memory):
       return value
     if isinstance(value, values.Constant):
       return self.table(value.array)
     return self.copied(value, value.lanes)
 
-  def copied(self, value: values.Value, lanes: bool) -> Memory:
+  def copied(self, value: values.Value, lanes: bool) -> values.Memory:
     """Returns a copy of a value in new memory."""
     memory = self.buffer(value.shape, value.dtype, lanes)
     self.store(memory, value)
     return memory
 
-  def readable(self, value: values.Value) -> Memory | values.Lazy:
+  def readable(self, value: values.Value) -> values.Memory | values.Lazy:
     """Returns a value whose elements can be read by index."""
     return value if isinstance(value, values.Lazy) else self.in_memory(value)
 
@@ -173,7 +174,9 @@ class Writer:
     """Returns an element of a value that is readable, per lane if asked."""
     return self.splat(value.at(index), value.dtype, lanes > value.lanes)
 
-  def store(self, to: Memory, value: values.Value, mask: str | None = None):
+  def store(
+      self, to: values.Memory, value: values.Value, mask: str | None = None
+  ):
     """Writes a value to memory; with a mask, in those lanes alone."""
 
     def put(index, text, lanes):

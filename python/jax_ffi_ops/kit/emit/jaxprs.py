@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be said of jaxprs before any C++ is written."""
+
+import collections
+from typing import Any
+
+import jax
+from jax.extend import core as jex_core
+import numpy as np
+
+from jax_ffi_ops.kit.emit import values
+
+# Larger results of constants are computed by the handler, not by the build.
+_MOST_FOLDED = 1 << 16
+
+
+def is_key(aval: Any) -> bool:
+  return jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key)
+
+
+def physical(aval: Any) -> tuple[tuple[Any, ...], np.dtype]:
+  """Returns the shape and dtype of an array, or of the words of keys."""
+  if not is_key(aval):
+    return aval.shape, aval.dtype
+  key = jax.ShapeDtypeStruct((), aval.dtype)
+  words = jax.eval_shape(jax.random.key_data, key)
+  return (*aval.shape, *words.shape), words.dtype
+
+
+def without_repetitions(jaxpr):
+  """Returns a jaxpr that computes nothing twice, as far as can be seen.
+
+  g++ would see that a difference is computed twice, but not a sine.
+  """
+  same, known, equations = {}, {}, []
+
+  def first(x):
+    return x if isinstance(x, jex_core.Literal) else same.get(x, x)
+
+  def key(x):
+    return (repr(x.val), x.aval) if isinstance(x, jex_core.Literal) else x
+
+  for equation in jaxpr.eqns:
+    equation = equation.replace(invars=list(map(first, equation.invars)))
+    own = (
+        equation.primitive,
+        *map(key, equation.invars),
+        *equation.params.items(),
+    )
+    try:
+      before = known.setdefault(own, equation)
+    except TypeError:  # Parameters that cannot be compared.
+      before = equation
+    if before is equation:
+      equations.append(equation)
+    else:
+      same |= zip(equation.outvars, before.outvars)
+  return jaxpr.replace(eqns=equations, outvars=list(map(first, jaxpr.outvars)))
+
+
+def uses(jaxpr):
+  """Returns how often each variable is read by equations that are needed."""
+  found = collections.Counter()
+
+  def count(variables):
+    found.update(x for x in variables if not isinstance(x, jex_core.Literal))
+
+  count(jaxpr.outvars)
+  for equation in reversed(jaxpr.eqns):
+    if any(found[x] for x in equation.outvars):
+      count(equation.invars)
+  return found
+
+
+def folded(equation, operands):
+  """Returns what JAX computes of constants, or None if that is large."""
+  if any(is_key(x.aval) for x in equation.invars):
+    return None  # The constants are their words.
+  sizes = [x.aval.size for x in equation.outvars]
+  if not all(isinstance(n, int) and n <= _MOST_FOLDED for n in sizes):
+    return None
+  with jax.ensure_compile_time_eval():
+    found = equation.primitive.bind(
+        *(jax.numpy.asarray(x.array) for x in operands), **equation.params
+    )
+  found = found if equation.primitive.multiple_results else [found]
+  found = [jax.random.key_data(x) if is_key(x) else x for x in found]
+  return [values.Constant.of(x) for x in found]
