@@ -15,6 +15,7 @@
 #include "xla/ffi/api/ffi.h"
 #include "xla_ffi_ops/kit/compensated.h"
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/long_sums.h"
 #include "xla_ffi_ops/kit/parallel.h"
 #include "xla_ffi_ops/kit/parallel_loop.h"
 
@@ -74,13 +75,12 @@ HandlerResult SumGroups(
   auto add_parts = [=, store = std::move(store)] {
     for (int64_t group = 0; group < groups; ++group) {
       Sum* const sums = memory->data() + group * parts * size;
-      for (int64_t j = 0; j < size; ++j) {
-        Compensated<Sum> total;
-        for (int64_t part = 0; part < parts; ++part) {
-          total.Add(sums[part * size + j]);
-        }
-        sums[j] = total.value();
+      std::vector<Compensated<Sum>> totals(size);
+      for (int64_t part = 0; part < parts; ++part) {
+        AddEach(sums + part * size, totals.data(), size);
       }
+      std::transform(totals.begin(), totals.end(), sums,
+                     [](const auto& total) { return total.value(); });
       store(sums, group);
     }
   };
