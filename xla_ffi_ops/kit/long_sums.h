@@ -15,7 +15,11 @@ namespace xla_ffi_ops::internal {
 // How many rows are summed without compensation.
 inline constexpr int64_t kSumBlockRows = 64;
 
-// totals[j] += terms[j]
+// totals[j] += terms[j], with vectors for these two types.
+template <typename Sum>
+void AddEach(const Sum* terms, Compensated<Sum>* totals, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) totals[j].Add(terms[j]);
+}
 void AddEach(const float* terms, Compensated<float>* totals, int64_t n);
 void AddEach(const double* terms, Compensated<double>* totals, int64_t n);
 
