@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/kit/cpp/math_functions.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
@@ -28,12 +29,12 @@ XLA_FFI_OPS_HD void Apply(const T* x, const T* w, T* y, int64_t n) {
   }
 }
 
-// 0 bytes: of the CPU's size.
+// 0 bytes: of the CPU's size, which none exceeds.
 template <typename Fn, typename T, int bytes>
 void Run(const T* x, const T* w, T* y, int64_t n) {
   AtCpuLevel([=](auto level) XLA_FFI_OPS_INLINED {
-    constexpr int kBytes =
-        bytes == 0 ? kVectorBytes<decltype(level)::value> : bytes;
+    constexpr int kMost = kVectorBytes<decltype(level)::value>;
+    constexpr int kBytes = bytes == 0 ? kMost : std::min(bytes, kMost);
     if constexpr (kBytes == sizeof(T)) {
       Apply<T, Fn>(x, w, y, n);
     } else {
