@@ -139,7 +139,8 @@ def reductions(a, b):
         (-jnp.abs(x)).max(1), (x > 0).min(0), lax.reduce_xor(bits(x), (0,)),
         jnp.cumsum(x, 0), jnp.cumsum(x, 1), lax.cumprod(x, 1, reverse=True),
         lax.cummax(x, 1, reverse=True), lax.cummin(x, 0), jnp.argmax(x, 1),
-        jnp.argmin(x, 0), jnp.argmax(x > 0, 1), jnp.argmin(jnp.round(x), 1), jax.nn.logsumexp(x, 1),
+        jnp.argmin(x, 0), jnp.argmax(x > 0, 1),
+        jnp.argmin(jnp.round(x), 1), jax.nn.logsumexp(x, 1),
         jax.nn.softmax(x, 1), lax.cumlogsumexp(x, 1),
     )  # fmt: skip
 
@@ -274,7 +275,8 @@ def control(a, b):
       )
   )(jnp.abs(jnp.concatenate([b, b + 1])))
   return (
-      branches, scanned[1][0] * 2, ragged, nested, followed, constant, by_condition, under_vmap, scanned, in_place, in_some_lanes, swapped,
+      branches, scanned[1][0] * 2, ragged, nested, followed, constant,
+      by_condition, under_vmap, scanned, in_place, in_some_lanes, swapped,
       moved_along, by_itself,
       lax.fori_loop(0, 5, lambda i, x: x * 0.5 + i, b),
       lax.fori_loop(0, jnp.abs(a) % 5, lambda i, x: x * 0.5 + i, b),

@@ -92,8 +92,9 @@ XLA_FFI_OPS_HD Acc ExpUpToZero(Acc x) {
 #endif
 }
 
-// The same for a result that is rounded to a T. On CUDA, for 16 bits, a
-// relative error of 2^-17 is allowed, and 0 for what no float has in full.
+// The same for a result that is rounded to a T. On CUDA, for 16 bits, the
+// relative error is 2^-17 at most: x as a power of two is rounded, and is less
+// than 2^7. What would be subnormal is 0.
 template <typename T, typename Acc>
 XLA_FFI_OPS_HD Acc ExpUpToZeroFor(Acc x) {
 #ifdef __CUDA_ARCH__
