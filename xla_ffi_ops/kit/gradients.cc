@@ -90,7 +90,7 @@ HandlerResult RunRanges(const CpuContext& device, int64_t rows,
   // thread, that costs little, and no thread waits long for the last ones.
   const int64_t ranges = 16 * std::max<int64_t>(1, device.pool.num_threads());
   return ParallelFor(device.pool, rows,
-                     std::max(Grain(bytes_per_row), rows / ranges),
+                     std::max(Grain(bytes_per_row, rows), rows / ranges),
                      std::move(body));
 }
 

@@ -54,8 +54,8 @@ HandlerResult ParallelPhases(xla::ffi::ThreadPool pool, int64_t phases,
 // on n and grain alone. They begin in order; chance decides which thread has
 // which range, and in what order they end.
 //
-// The calling thread works too and never waits: what other threads have not
-// finished when no range is left is reported through a Future. (A blocking
+// The calling thread works too. It waits for a moment at most: what running
+// threads have not finished then is reported through a Future. (A blocking
 // fork-join deadlocks when all threads of the pool wait: openxla/xla#46345.)
 // Fewer than two whole ranges, or one thread, need no memory and no Future.
 //
@@ -73,11 +73,14 @@ HandlerResult ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
 }
 
 // The grain that keeps work below about 512 KiB of memory traffic on one
-// thread, since threads share at least two whole ranges. To move a range within
-// the cache takes 5 to 10 us, and so does waking another thread.
-inline int64_t Grain(int64_t bytes_per_item) {
+// thread. To move 256 KiB within the cache takes 5 to 10 us, and so does waking
+// another thread. If the number of items is given, and threads share them, they
+// take eighths of little work: a thread that wakes late still finds some.
+inline int64_t Grain(int64_t bytes_per_item, int64_t items = 0) {
   constexpr int64_t kBytes = 256 * 1024;
-  return std::max<int64_t>(1, kBytes / std::max<int64_t>(1, bytes_per_item));
+  const int64_t grain =
+      std::max<int64_t>(1, kBytes / std::max<int64_t>(1, bytes_per_item));
+  return items / grain < 2 ? grain : std::clamp<int64_t>(items / 8, 1, grain);
 }
 
 // ParallelFor over items of which a body does up to `at_once` in the time of
@@ -98,7 +101,7 @@ HandlerResult ParallelGroups(xla::ffi::ThreadPool pool, int64_t n,
 template <typename Body>
 HandlerResult ForRows(const CpuContext& device, int64_t rows,
                       int64_t bytes_per_row, Body body) {
-  return ParallelFor(device.pool, rows, Grain(bytes_per_row),
+  return ParallelFor(device.pool, rows, Grain(bytes_per_row, rows),
                      [body = std::move(body)](int64_t begin, int64_t end) {
                        return body(Cpu(), begin, end);
                      });

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -18,6 +19,13 @@
 namespace xla_ffi_ops::internal {
 
 using xla::ffi::Error;
+
+namespace {
+
+// About what it takes to hand a call's end to another thread.
+constexpr std::chrono::microseconds kBriefly(50);
+
+}  // namespace
 
 Error CurrentError() {
   try {
@@ -79,12 +87,23 @@ bool ParallelLoop::Run() {
       // A task may start only later, and keep the loop alive until then.
       DestroyFunctions();
       Release();
+      phase_.store(split_.phases, std::memory_order_release);
       return true;
     }
     unfinished_.store(split_.ranges, std::memory_order_relaxed);
     phase_.store(phase + 1, std::memory_order_release);
   }
   return false;
+}
+
+bool ParallelLoop::WaitBriefly() const {
+  const auto end = std::chrono::steady_clock::now() + kBriefly;
+  while (phase_.load(std::memory_order_acquire) < split_.phases) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  Acquire();
+  return true;
 }
 
 void ParallelLoop::Done(int64_t step, Error error) {
@@ -108,7 +127,7 @@ HandlerResult RunLoop(xla::ffi::ThreadPool pool, int64_t threads,
   } catch (const std::bad_alloc&) {
     // The threads that there is memory for do the work.
   }
-  if (loop->Run()) return loop->error();
+  if (loop->Run() || loop->WaitBriefly()) return loop->error();
   return future;
 }
 

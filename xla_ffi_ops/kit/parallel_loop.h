@@ -115,6 +115,10 @@ class ParallelLoop {
   // last one, when all of the loop's work is done and `error` is final.
   bool Run();
 
+  // Waits for other threads to end the last ranges, for a moment. Returns true
+  // if they have, and `error` is final.
+  bool WaitBriefly() const;
+
   const xla::ffi::Error& error() const { return error_; }
 
  private:

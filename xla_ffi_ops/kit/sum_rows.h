@@ -41,7 +41,8 @@ HandlerResult SumGroups(
   const int64_t parts = std::clamp<int64_t>(rows / 8, 1, most);
   const int64_t part_rows =
       std::max<int64_t>(1, rows / parts + (rows % parts != 0));
-  const int64_t grain = (Grain(bytes_per_row) + part_rows - 1) / part_rows;
+  const int64_t grain =
+      (Grain(bytes_per_row, groups * rows) + part_rows - 1) / part_rows;
   // Item i is part i % parts of group i / parts.
   auto sum_item = [=, sum_part = std::move(sum_part)](int64_t item, Sum* sums) {
     const int64_t first_row = item / parts * rows;

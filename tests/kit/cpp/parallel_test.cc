@@ -132,6 +132,11 @@ void TestGrain() {
   CHECK(Grain(1000) == 262);
   CHECK(Grain(256 * 1024) == 1);
   CHECK(Grain(kMax) == 1);
+  CHECK(Grain(1000, 523) == 262);  // one thread
+  CHECK(Grain(1000, 524) == 65);
+  CHECK(Grain(1000, 2095) == 261);
+  CHECK(Grain(1000, kMax) == 262);
+  CHECK(Grain(256 * 1024, 2) == 1);
 }
 
 }  // namespace
