@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from absl.testing import absltest
-import hypothesis
 from hypothesis import strategies
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+import draws
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
@@ -84,14 +84,7 @@ def partitions(
 
 def many(*others: Any) -> Callable[[Any], Any]:
   """Runs a test with many vectors, and draws of `others`: always the same."""
-  often = hypothesis.settings(
-      database=None,
-      deadline=None,
-      derandomize=True,
-      max_examples=400 if THOROUGH else 12,
-      suppress_health_check=list(hypothesis.HealthCheck),
-  )
-  return lambda test: often(hypothesis.given(_vectors(), *others)(test))
+  return draws.many(_vectors(), *others)
 
 
 @strategies.composite
