@@ -70,7 +70,9 @@ class ManyStepsTest(absltest.TestCase):
     want = np.exp(1j * np.arange(_STEPS, dtype=np.longdouble))
     # The factor itself is rounded, and each step rounds again.
     steps = np.arange(1, _STEPS + 1)
-    self._check(linear_recurrence(a, b), want, steps * float(gamma(5, np.float64)))
+    self._check(
+        linear_recurrence(a, b), want, steps * float(gamma(5, np.float64))
+    )
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@ import functools
 import itertools
 
 from absl.testing import absltest
+import draws
 from hypothesis import strategies
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-import draws
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
@@ -112,7 +112,7 @@ class ScanTest(absltest.TestCase):
   @draws.many(strategies.data(), draws.axes())
   def test_draws(self, data, call):
     """Of any type and shape, with zeros."""
-    (shape, axis, reverse) = call
+    shape, axis, reverse = call
     x = self.array(data.draw(strategies.sampled_from(self.dtypes)), shape)
     x.flat[data.draw(draws.zeros(x.size))] = 0
     # Unlike jax.lax, NumPy and ours take negative axes.

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from absl.testing import absltest
+import draws
 from hypothesis import strategies
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-import draws
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded

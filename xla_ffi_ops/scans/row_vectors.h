@@ -79,7 +79,8 @@ XLA_FFI_OPS_HD void WriteHalves(const Vec<float, lanes>* v, Float16* y) {
   std::memcpy(static_cast<void*>(y), &all, sizeof(all));
 }
 
-// Of two neighbors, the second one has the upper half of 32 bits, as in a float.
+// Of two neighbors, the second one has the upper half of 32 bits, as in a
+// float.
 template <int lanes>
 XLA_FFI_OPS_HD void ReadHalves(const BFloat16* x, Vec<float, lanes>* v) {
   constexpr int n = 2 * lanes;

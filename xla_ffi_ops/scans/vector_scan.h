@@ -41,25 +41,33 @@ struct VectorScan {
                    : std::min<int>(lanes, 16 / sizeof(T));
   template <int rows>
   using Vectors = RowVectors<T, W, lanes, rows>;
+  // Sums of double in a lane might overflow where the running sum does not.
+  static constexpr bool kByLane = Op::kInBlocks && !std::is_same_v<T, double>;
 
   V base;  // part of all results
   V identity;
   V carry;  // the elements so far, combined
+  // The same, each lane on its own: what a block adds up to is made of this, so
+  // that fewer steps find it if nothing else is wanted.
+  V by_lane;
 
   XLA_FFI_OPS_HD VectorScan(W base_value, W carry_value) {
     Fill<W, lanes>(base_value, &base);
     Fill<W, lanes>(Op::template Identity<W>(), &identity);
     Fill<W, lanes>(carry_value, &carry);
+    by_lane = identity;
+    by_lane[0] = carry_value;
   }
 
   // The steps of `rows` vectors at x. The first one: each vector is combined
   // with those before it.
   template <int rows>
-  XLA_FFI_OPS_HD void Begin(const T* x, V* v) const {
+  XLA_FFI_OPS_HD void Begin(const T* x, V* v) {
     Vectors<rows>::Read(x, v);
     if constexpr (reverse) std::reverse(v, v + rows);
 #pragma GCC unroll 4
     for (int i = 1; i < rows; ++i) Op::Combine(v[i - 1], &v[i]);
+    if constexpr (kByLane) Op::Combine(v[rows - 1], &by_lane);
   }
 
   // The second: the lanes of the last one are scanned.
@@ -108,6 +116,10 @@ struct VectorScan {
       return y == nullptr ? y : y + at(k);
     };
     V next[rows], begun[rows], summed[rows], sums, last;
+    if (kByLane && y == nullptr) {
+      for (int64_t k = 0; k < count; ++k) Begin<rows>(x + at(k), next);
+      return count * kStep;
+    }
     Begin<rows>(x + at(0), summed);
     Lanes<rows>(summed, &last);
     Begin<rows>(x + at(1), begun);
@@ -128,6 +140,7 @@ struct VectorScan {
   XLA_FFI_OPS_HD void One(const T* x, T* y) {
     V v[1], sums;
     Begin<1>(x, v);
+    if (kByLane && y == nullptr) return;
     Lanes<1>(v, &sums);
     End<1>(v, sums, y);
   }
@@ -146,12 +159,19 @@ struct VectorScan {
       const T nothing(Op::template Identity<W>());
       std::fill_n(some, lanes, nothing);
       for (int64_t i = 0; i < rest; ++i) some[skipped + i] = x[at + i];
-      One(some, some);
+      One(some, y == nullptr ? nullptr : some);
       for (int64_t i = 0; i < rest && y != nullptr; ++i) {
         y[at + i] = some[skipped + i];
       }
     }
-    return carry[0];
+    if constexpr (!kByLane) return carry[0];
+    W all = by_lane[0];
+    for (int lane = 1; lane < lanes; ++lane) {
+      W more = by_lane[lane];
+      Op::Combine(all, &more);
+      all = more;
+    }
+    return all;
   }
 };
 

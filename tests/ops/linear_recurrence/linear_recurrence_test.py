@@ -138,7 +138,7 @@ class RecurrenceTest(absltest.TestCase):
   @draws.many(strategies.data(), draws.axes())
   def test_draws(self, data, call):
     """Also of factors above 1, and of zeros, which end what came before."""
-    (shape, axis, reverse) = call
+    shape, axis, reverse = call
     axis %= len(shape)
     dtype = data.draw(strategies.sampled_from(_DTYPES))
     a, b = self._array(dtype, shape, 4), self._array(dtype, shape, 5)
