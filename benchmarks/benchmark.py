@@ -40,7 +40,7 @@ def _parse():
   )
   split = lambda text: text.split(",")
   parser.add_argument("--lines", type=split, default=["*"], help="see above")
-  parser.add_argument("--peers", type=split, help="by name; or none")
+  parser.add_argument("--peers", type=split, help="by name, with *; or none")
   parser.add_argument("--rounds", type=int, default=15, help="of samples")
   parser.add_argument("--calls", type=int, help="in a program")
   parser.add_argument("--shard", default="1/1", help="I/N: every N-th line")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a line times: an op, its peers, and a copy or a sum of two arrays."""
 
+import fnmatch
 import functools
 
 import jax
@@ -48,7 +49,7 @@ def samplers(entry, dtype, direction, way, sets, calls, peers):
     way: of timing.
     sets: of operands and cotangents.
     calls: of a program for a GPU.
-    peers: their names, or None for all.
+    peers: patterns of their names, or None for all.
 
   Returns:
     The samplers, the errors in ulps, and why other peers have none.
@@ -58,7 +59,8 @@ def samplers(entry, dtype, direction, way, sets, calls, peers):
   shapes = [x.shape for x in jax.tree.leaves(sets[0])]
   found, ulps, dropped = {}, {}, {}
   for name, make in _makers(entry, direction, way).items():
-    if name != "ours" and peers is not None and name not in peers:
+    meant = peers is None or any(fnmatch.fnmatch(name, p) for p in peers)
+    if name != "ours" and not meant:
       continue
     try:
       variant = make(sets)

@@ -5,6 +5,8 @@ import functools
 import itertools
 
 from absl.testing import absltest
+import draws
+from hypothesis import strategies
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -106,6 +108,16 @@ class ScanTest(absltest.TestCase):
         self.assertEqual(y.dtype, x.dtype)
         message = f"{x.dtype}{x.shape}, axis={axis}, reverse={reverse}"
         self.check_result(x, np.asarray(y), axis, reverse, message)
+
+  @draws.many(strategies.data(), draws.axes())
+  def test_draws(self, data, call):
+    """Of any type and shape, with zeros."""
+    shape, axis, reverse = call
+    x = self.array(data.draw(strategies.sampled_from(self.dtypes)), shape)
+    x.flat[data.draw(draws.zeros(x.size))] = 0
+    # Unlike jax.lax, NumPy and ours take negative axes.
+    y = np.asarray(self.op(x, axis, reverse))
+    self.check_result(x, y, axis, reverse, f"{x!r}, {axis}, {reverse}")
 
   def check_result(self, x, y, axis, reverse, message):
     if jnp.issubdtype(x.dtype, jnp.integer):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from absl.testing import absltest
-import hypothesis
+import draws
 from hypothesis import strategies
 import jax
 import jax.numpy as jnp
@@ -84,14 +84,7 @@ def partitions(
 
 def many(*others: Any) -> Callable[[Any], Any]:
   """Runs a test with many vectors, and draws of `others`: always the same."""
-  often = hypothesis.settings(
-      database=None,
-      deadline=None,
-      derandomize=True,
-      max_examples=400 if THOROUGH else 12,
-      suppress_health_check=list(hypothesis.HealthCheck),
-  )
-  return lambda test: often(hypothesis.given(_vectors(), *others)(test))
+  return draws.many(_vectors(), *others)
 
 
 @strategies.composite

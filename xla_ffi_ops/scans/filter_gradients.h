@@ -28,18 +28,17 @@ struct FilterSums {
   E *b0, *b, *a;
 };
 
-// One vector at a time, whose numbers then fit into registers.
+// One vector at a time, if there are sums: its numbers then fit into registers.
 template <typename E, int lanes>
 using BackLanes = FilterLanes<E, lanes == 1 ? 1 : kFilterVector<E>>;
 
-// Goes back over n steps of a vector, whose dy becomes dx. v takes the place of
-// the state. Sections of any order need memory for 5 vectors for each order.
-template <int kOrder, bool sums, int lanes, typename E>
+// Goes back over n steps of Lanes, whose dy becomes dx. v takes the place of
+// the state. Sections of any order need memory for 5 Lanes for each order.
+template <int kOrder, bool sums, int lanes, typename Lanes, typename E>
 XLA_FFI_OPS_HD void RunBackOfOrder(const FilterSection<E>& section,
                                    const FilterSums<E>& to, int64_t order,
-                                   BackLanes<E, lanes>* memory, const E* x,
-                                   const E* y, E* signals, int64_t n) {
-  using Lanes = BackLanes<E, lanes>;
+                                   Lanes* memory, const E* x, const E* y,
+                                   E* signals, int64_t n) {
   const int64_t m = kOrder > 0 ? kOrder : order;
   Lanes own[kOrder > 0 ? 5 * kOrder : 1];
   Lanes* const b = kOrder > 0 ? own : memory;
@@ -95,6 +94,19 @@ void RunBack(const FilterSection<E>& section, const FilterSums<E>& to,
              int64_t order, BackLanes<E, lanes>* memory, const E* x, const E* y,
              E* signals, int64_t n) {
   AtCpuLevel([=, &section, &to]() XLA_FFI_OPS_INLINED {
+    if constexpr (!sums && lanes > 1) {
+      // All at once: each step waits for the one before it.
+      FilterLanes<E, lanes>* const none = nullptr;
+      const FilterSection<E> own = section;
+      if (order == 1) {
+        return RunBackOfOrder<1, false, lanes>(own, to, 1, none, x, y, signals,
+                                               n);
+      }
+      if (order == 2) {
+        return RunBackOfOrder<2, false, lanes>(own, to, 2, none, x, y, signals,
+                                               n);
+      }
+    }
     for (int i = 0; i < lanes; i += lanes == 1 ? 1 : kFilterVector<E>) {
       const FilterSection<E> own{section.b0 + i, section.b + i, section.a + i,
                                  section.z + i};

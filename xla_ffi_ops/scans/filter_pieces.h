@@ -76,21 +76,22 @@ XLA_FFI_OPS_HD int64_t CopySquares(const LanesAt<T, lanes>& x, int64_t n,
   constexpr int kPer = kFilterVector<E>;
   // Few lanes at a time: rows whose distance is a power of two share places in
   // the cache.
+  const int64_t by = reverse ? -lanes : lanes;
   for (int lane = 0; lane + kPer <= used; lane += kPer) {
+    T* memory[kPer];
+    std::copy_n(x.at + lane, kPer, memory);
+    E* step = piece + (reverse ? n - 1 : 0) * lanes + lane;
     for (int64_t done = 0; done + kPer <= n; done += kPer) {
-      T* memory[kPer];
       E* steps[kPer];
 #pragma GCC unroll 8
-      for (int i = 0; i < kPer; ++i) {
-        const int64_t step = reverse ? n - 1 - done - i : done + i;
-        memory[i] = x.at[lane + i] + done;
-        steps[i] = piece + step * lanes + lane;
-      }
+      for (int i = 0; i < kPer; ++i, step += by) steps[i] = step;
       if constexpr (into) {
         CopySquare<E, kPer>(memory, steps);
       } else {
         CopySquare<E, kPer>(steps, memory);
       }
+#pragma GCC unroll 8
+      for (int i = 0; i < kPer; ++i) memory[i] += kPer;
     }
   }
   return n / kPer * kPer;

@@ -20,7 +20,8 @@ class LogSumExpScan final : public ScanKernel {
 
  public:
   LogSumExpScan(int64_t n, bool reverse, const void* starts)
-      : ScanKernel(n, reverse, starts, sizeof(T), /*in_blocks=*/true) {}
+      : ScanKernel(n, reverse, starts, sizeof(T), /*work=*/64,
+                   /*in_blocks=*/true) {}
 
   void Rows(const void* from, void* to, int64_t first,
             int64_t rows) const override {

@@ -37,11 +37,12 @@ struct ScanState {
 class ScanKernel {
  public:
   ScanKernel(int64_t n, bool reverse, const void* starts, int element_bytes,
-             bool in_blocks)
+             int work, bool in_blocks)
       : n(n),
         reverse(reverse),
         starts(starts),
         element_bytes(element_bytes),
+        work(work),
         in_blocks(in_blocks) {}
   virtual ~ScanKernel() = default;
 
@@ -69,6 +70,7 @@ class ScanKernel {
   const bool reverse;
   const void* const starts;
   const int element_bytes;
+  const int work;        // bytes that are moved in the time of an element
   const bool in_blocks;  // whether Total and Block may be called
 };
 

@@ -14,10 +14,12 @@
 
 namespace xla_ffi_ops::internal {
 
-// Sums and products of float are kept in double: the error of a long sum stays
-// small, and the product of the lanes of a vector cannot overflow.
+// Sums and products of float, and of less, are kept in double: the error of a
+// long sum stays small, and the product of the lanes of a vector cannot
+// overflow.
 template <typename T>
-using WideSum = std::conditional_t<std::is_same_v<T, float>, double, T>;
+using WideSum =
+    std::conditional_t<std::is_same_v<T, float> || kIsHalf<T>, double, T>;
 
 // Integers are added and multiplied as unsigned ones, which wrap.
 template <typename T>

@@ -88,7 +88,7 @@ HandlerResult ScanRows(const CpuContext& device,
         std::min(columns, std::clamp<int64_t>(share / line, 1, 64) * line);
     const int64_t strips = (columns + width - 1) / width;
     return ParallelFor(
-        device.pool, rows * strips, Grain(2 * width * n * bytes),
+        device.pool, rows * strips, Grain(width * n * kernel->work),
         [=](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             const int64_t column = i % strips * width;
@@ -107,7 +107,7 @@ HandlerResult ScanRows(const CpuContext& device,
     return ParallelFor(device.pool, shared->count(), 1,
                        [=](int64_t index, int64_t) { shared->Run(index); });
   }
-  return ParallelFor(device.pool, rows, Grain(2 * n * bytes),
+  return ParallelFor(device.pool, rows, Grain(n * kernel->work),
                      [=](int64_t begin, int64_t end) {
                        const int64_t at = begin * n * bytes;
                        kernel->Rows(from + at, to + at, begin, end - begin);

@@ -22,10 +22,16 @@ class TypedScan final : public ScanKernel {
   using W = typename Op::template Wide<E>;
   static constexpr W kIdentity = Op::template Identity<W>();
   static constexpr bool kConverted = Elements::kConverts;
+  // Whether vectors convert what they read and write, several at once.
+  static constexpr bool kReadsHalves = [] {
+    if constexpr (kIsHalf<T>) return VectorScan<Op, T, false, 4>::kRows > 1;
+    return false;
+  }();
 
  public:
   TypedScan(int64_t n, bool reverse, const void* starts)
-      : ScanKernel(n, reverse, starts, sizeof(T), Op::kInBlocks) {}
+      : ScanKernel(n, reverse, starts, sizeof(T), 2 * sizeof(E),
+                   Op::kInBlocks) {}
 
   void Rows(const void* from, void* to, int64_t first,
             int64_t rows) const override {
@@ -110,8 +116,8 @@ class TypedScan final : public ScanKernel {
   // Scans n elements, and writes them to y unless it is null. Returns their
   // total, without `base` if there are blocks.
   W Scan(const T* x, T* y, int64_t n, W base) const {
-    if constexpr (!kConverted) {
-      return ScanRow<Op, E>(x, y, n, reverse, base,
+    if constexpr (!kConverted || kReadsHalves) {
+      return ScanRow<Op, T>(x, y, n, reverse, base,
                             Op::kInBlocks ? kIdentity : base);
     } else {
       constexpr int64_t kPiece = 1024;

@@ -8,20 +8,20 @@
 #include <type_traits>
 
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/scans/row_vectors.h"
 #include "xla_ffi_ops/scans/scan_ops.h"
-#include "xla_ffi_ops/scans/transpose_lanes.h"
 #include "xla_ffi_ops/scans/vectors.h"
 
 namespace xla_ffi_ops::internal {
 
 // v[i] becomes the combination of the lanes up to i, in log2(lanes) steps.
-template <typename Op, bool reverse, int by, typename W, int lanes, int rows>
+template <typename Op, bool reverse, int by, typename W, int lanes, int order>
 XLA_FFI_OPS_HD void ScanLanes(Vec<W, lanes>* v, const Vec<W, lanes>& identity) {
   if constexpr (by < lanes) {
     Vec<W, lanes> before;
-    Shift<reverse, by, W, lanes, rows>(*v, identity, &before);
+    Shift<reverse, by, W, lanes, order>(*v, identity, &before);
     Op::Combine(before, v);
-    ScanLanes<Op, reverse, 2 * by, W, lanes, rows>(v, identity);
+    ScanLanes<Op, reverse, 2 * by, W, lanes, order>(v, identity);
   }
 }
 
@@ -30,44 +30,51 @@ template <typename Op, typename T, bool reverse, int lanes>
 struct VectorScan {
   using W = typename Op::template Wide<T>;
   using V = Vec<W, lanes>;
-  // Vectors that are scanned at once, after squares of 16 bytes of them were
-  // transposed: neighbors are then in different vectors, and lanes are scanned
-  // once for all of these. Products of so many floats may overflow in double.
+  // Vectors that are scanned at once: neighbors are in different vectors, and
+  // lanes are scanned once for all of these. Products of so many floats may
+  // overflow in double; those of Float16 do not.
   static constexpr int kRows =
-      std::is_same_v<Op, Product> && std::is_same_v<T, float>
+      std::is_same_v<Op, Product> &&
+              (std::is_same_v<T, float> || std::is_same_v<T, BFloat16>)
           ? 1
-          : std::min<int>(lanes, 16 / sizeof(T));
+      : kIsHalf<T> ? (lanes < 4 ? 1 : 4)
+                   : std::min<int>(lanes, 16 / sizeof(T));
+  template <int rows>
+  using Vectors = RowVectors<T, W, lanes, rows>;
+  // Sums of double in a lane might overflow where the running sum does not.
+  static constexpr bool kByLane = Op::kInBlocks && !std::is_same_v<T, double>;
 
   V base;  // part of all results
   V identity;
   V carry;  // the elements so far, combined
+  // The same, each lane on its own: what a block adds up to is made of this, so
+  // that fewer steps find it if nothing else is wanted.
+  V by_lane;
 
   XLA_FFI_OPS_HD VectorScan(W base_value, W carry_value) {
     Fill<W, lanes>(base_value, &base);
     Fill<W, lanes>(Op::template Identity<W>(), &identity);
     Fill<W, lanes>(carry_value, &carry);
+    by_lane = identity;
+    by_lane[0] = carry_value;
   }
 
   // The steps of `rows` vectors at x. The first one: each vector is combined
   // with those before it.
   template <int rows>
-  XLA_FFI_OPS_HD void Begin(const T* x, V* v) const {
-    Vec<T, lanes> stored[rows];
+  XLA_FFI_OPS_HD void Begin(const T* x, V* v) {
+    Vectors<rows>::Read(x, v);
+    if constexpr (reverse) std::reverse(v, v + rows);
 #pragma GCC unroll 4
-    for (int i = 0; i < rows; ++i) Load<T, lanes>(x + i * lanes, &stored[i]);
-    SwapBlocks<1, T, lanes, rows>(stored);
-#pragma GCC unroll 4
-    for (int i = 0; i < rows; ++i) {
-      Convert(stored[reverse ? rows - 1 - i : i], &v[i]);
-      if (i > 0) Op::Combine(v[i - 1], &v[i]);
-    }
+    for (int i = 1; i < rows; ++i) Op::Combine(v[i - 1], &v[i]);
+    if constexpr (kByLane) Op::Combine(v[rows - 1], &by_lane);
   }
 
   // The second: the lanes of the last one are scanned.
   template <int rows>
   XLA_FFI_OPS_HD void Lanes(const V* v, V* sums) const {
     *sums = v[rows - 1];
-    ScanLanes<Op, reverse, 1, W, lanes, rows>(sums, identity);
+    ScanLanes<Op, reverse, 1, W, lanes, Vectors<rows>::kOrder>(sums, identity);
   }
 
   // The third: adds what is before. Writes them to y unless it is null.
@@ -79,19 +86,15 @@ struct VectorScan {
       if constexpr (rows == 1) {
         v[0] = sums;
       } else {
-        Shift<reverse, 1, W, lanes, rows>(sums, identity, &before);
+        Shift<reverse, 1, W, lanes, Vectors<rows>::kOrder>(sums, identity,
+                                                           &before);
         Op::Combine(carry, &before);
       }
       if constexpr (Op::kInBlocks) Op::Combine(base, &before);
-      Vec<T, lanes> stored[rows];
 #pragma GCC unroll 4
-      for (int i = 0; i < rows; ++i) {
-        Op::Combine(before, &v[i]);
-        Convert(v[i], &stored[reverse ? rows - 1 - i : i]);
-      }
-      SwapBlocks<1, T, lanes, rows>(stored);
-#pragma GCC unroll 4
-      for (int i = 0; i < rows; ++i) Store<T, lanes>(stored[i], y + i * lanes);
+      for (int i = 0; i < rows; ++i) Op::Combine(before, &v[i]);
+      if constexpr (reverse) std::reverse(v, v + rows);
+      Vectors<rows>::Write(v, y);
     }
     Op::Combine(carry, &all);
     carry = all;
@@ -113,6 +116,10 @@ struct VectorScan {
       return y == nullptr ? y : y + at(k);
     };
     V next[rows], begun[rows], summed[rows], sums, last;
+    if (kByLane && y == nullptr) {
+      for (int64_t k = 0; k < count; ++k) Begin<rows>(x + at(k), next);
+      return count * kStep;
+    }
     Begin<rows>(x + at(0), summed);
     Lanes<rows>(summed, &last);
     Begin<rows>(x + at(1), begun);
@@ -133,6 +140,7 @@ struct VectorScan {
   XLA_FFI_OPS_HD void One(const T* x, T* y) {
     V v[1], sums;
     Begin<1>(x, v);
+    if (kByLane && y == nullptr) return;
     Lanes<1>(v, &sums);
     End<1>(v, sums, y);
   }
@@ -148,14 +156,22 @@ struct VectorScan {
       const int64_t at = reverse ? 0 : whole,
                     skipped = reverse ? lanes - rest : 0;
       T some[lanes];
-      for (T& element : some) element = Op::template Identity<T>();
+      const T nothing(Op::template Identity<W>());
+      std::fill_n(some, lanes, nothing);
       for (int64_t i = 0; i < rest; ++i) some[skipped + i] = x[at + i];
-      One(some, some);
+      One(some, y == nullptr ? nullptr : some);
       for (int64_t i = 0; i < rest && y != nullptr; ++i) {
         y[at + i] = some[skipped + i];
       }
     }
-    return carry[0];
+    if constexpr (!kByLane) return carry[0];
+    W all = by_lane[0];
+    for (int lane = 1; lane < lanes; ++lane) {
+      W more = by_lane[lane];
+      Op::Combine(all, &more);
+      all = more;
+    }
+    return all;
   }
 };
 

@@ -4,6 +4,8 @@
 import itertools
 
 from absl.testing import absltest
+import draws
+from hypothesis import strategies
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -132,6 +134,21 @@ class RecurrenceTest(absltest.TestCase):
               self._array(dtype, rest, 3) if reverse or len(shape) > 1 else None
           )
           self._check(a, b, h0, axis, reverse)
+
+  @draws.many(strategies.data(), draws.axes())
+  def test_draws(self, data, call):
+    """Also of factors above 1, and of zeros, which end what came before."""
+    shape, axis, reverse = call
+    axis %= len(shape)
+    dtype = data.draw(strategies.sampled_from(_DTYPES))
+    a, b = self._array(dtype, shape, 4), self._array(dtype, shape, 5)
+    if jnp.dtype(dtype).itemsize > 2:  # Others would leave the range.
+      a *= data.draw(strategies.sampled_from([1, 2]))
+    for x in (a, b):
+      x.flat[data.draw(draws.zeros(x.size))] = 0
+    h0 = self._array(dtype, shape[:axis] + shape[axis + 1 :], 6)
+    h0 = h0 if data.draw(strategies.booleans()) else None
+    self._check(a, b, h0, axis, reverse)
 
   def test_factors_without_some_axes(self):
     shape = (2, 3, 40, 5, 4)

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vectors of numbers of 16 bits, to float and back, for at least four lanes of
+// double: such processors have the instructions of AVX2 and F16C.
+#ifndef XLA_FFI_OPS_SCANS_HALF_VECTORS_H_
+#define XLA_FFI_OPS_SCANS_HALF_VECTORS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/scans/vectors.h"
+
+namespace xla_ffi_ops::internal {
+
+// n numbers, in a register of at least 16 bytes.
+template <int n>
+using Halves = Vec<int16_t, std::max(n, 8)>;
+
+template <int n>
+inline constexpr std::make_integer_sequence<int, n> kEach{};
+
+template <int n>
+XLA_FFI_OPS_HD void Widen(Float16, const Halves<n>& x, Vec<float, n>* y) {
+  asm("vcvtph2ps %1, %0" : "=v"(*y) : "v"(x));
+}
+template <int n>
+XLA_FFI_OPS_HD void Narrow(Float16, const Vec<float, n>& x, Halves<n>* y) {
+  asm("vcvtps2ph $0, %1, %0" : "=v"(*y) : "v"(x));  // $0: to nearest even
+}
+
+// BFloat16::RoundUpper of each lane.
+template <int n>
+XLA_FFI_OPS_HD void RoundUpper(const Vec<float, n>& x, Vec<uint32_t, n>* y) {
+  const auto bits = (Vec<uint32_t, n>)x;
+  const auto rounded = bits + 0x7fff + ((bits >> 16) & 1);
+  *y = x != x ? bits | 0x400000 : rounded;
+}
+template <int n>
+XLA_FFI_OPS_HD void Widen(BFloat16, const Halves<n>& x, Vec<float, n>* y) {
+  Vec<int32_t, n> bits;
+  asm("vpmovzxwd %1, %0" : "=v"(bits) : "v"(x));
+  *y = (Vec<float, n>)(bits << 16);
+}
+// The upper halves of n lanes.
+template <int n, int... i>
+XLA_FFI_OPS_HD void TakeUpper(const Vec<uint32_t, n>& bits, Halves<n>* y,
+                              std::integer_sequence<int, i...>) {
+  const auto x = (Vec<int16_t, 2 * n>)bits;
+  *y = __builtin_shufflevector(x, x, ((2 * i + 1) % (2 * n))...);
+}
+template <int n>
+XLA_FFI_OPS_HD void Narrow(BFloat16, const Vec<float, n>& x, Halves<n>* y) {
+  Vec<uint32_t, n> bits;
+  RoundUpper<n>(x, &bits);
+  TakeUpper<n>(bits, y, kEach<std::max(n, 8)>);
+}
+
+// The two halves of a vector of n lanes, and the vector of two halves.
+template <typename T, int n, int... i>
+XLA_FFI_OPS_HD void Cut(const Vec<T, n>& x, Vec<T, n / 2>* low,
+                        Vec<T, n / 2>* high, std::integer_sequence<int, i...>) {
+  *low = __builtin_shufflevector(x, x, i...);
+  *high = __builtin_shufflevector(x, x, (n / 2 + i)...);
+}
+template <typename T, int n, int... i>
+XLA_FFI_OPS_HD void Join(const Vec<T, n / 2>& low, const Vec<T, n / 2>& high,
+                         Vec<T, n>* x, std::integer_sequence<int, i...>) {
+  *x = __builtin_shufflevector(low, high, i...);
+}
+
+// Transposes a matrix with so many columns.
+template <int columns, int n, int... i>
+XLA_FFI_OPS_HD void Transpose(Vec<int32_t, n>* x,
+                              std::integer_sequence<int, i...>) {
+  constexpr int rows = n / columns;
+  Shuffle<n, (i % rows * columns + i / rows)...>(*x, *x, x);
+}
+// The same for the 2 by 4 matrix in each 16 bytes, or 4 by 2.
+template <int columns, int n, int... i>
+XLA_FFI_OPS_HD void TransposeEach(Vec<int16_t, n>* x,
+                                  std::integer_sequence<int, i...>) {
+  constexpr int rows = 8 / columns;
+  *x = __builtin_shufflevector(
+      *x, *x, (i / 8 * 8 + i % rows * columns + i % 8 / rows)...);
+}
+
+// Reads and writes as many numbers as a vector of float has.
+template <typename T, int lanes>
+XLA_FFI_OPS_HD void ReadOne(const T* x, Vec<float, lanes>* v) {
+  std::conditional_t<lanes == 4, int64_t, Halves<lanes>> raw;
+  static_assert(sizeof(raw) == lanes * sizeof(T));
+  std::memcpy(&raw, x, sizeof(raw));
+  if constexpr (lanes == 4) {
+    Widen<lanes>(T(), (Halves<lanes>)Vec<int64_t, 2>{raw, 0}, v);
+  } else {
+    Widen<lanes>(T(), raw, v);
+  }
+}
+template <typename T, int lanes>
+XLA_FFI_OPS_HD void WriteOne(const Vec<float, lanes>& v, T* y) {
+  Halves<lanes> raw;
+  Narrow<lanes>(T(), v, &raw);
+  std::memcpy(static_cast<void*>(y), &raw, lanes * sizeof(T));
+}
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_SCANS_HALF_VECTORS_H_
