@@ -103,7 +103,7 @@ class RefusedTest(parameterized.TestCase):
           {"signature": "(n)->(m)", "sizes": {"m": lambda n: n}},
           "with `sizes`",
       ),
-      ({"dtypes": None}, "without `dtypes`"),
+      ({"dtypes": None}, "no `dtypes`"),
       ({"skips_gradients": True}, "with `skips_gradients`"),
       (
           {"jvp": lambda x, y, x_dot: x_dot * 2, "backward_pass": True},

@@ -92,6 +92,7 @@ def integers(a, b, c):
   # Numbers that C++ would not let wrap, within larger expressions.
   small = c.astype(np.int8) * np.int8(30)
   tables = jnp.arange(180).reshape(9, 20).astype(np.uint8)
+  positive, by = a.astype(np.uint32), b.astype(np.uint32)
   return (
       small + small > 9, -(small - 99) // 7, jnp.abs(~small * small) % 5,
       (tables * tables + 1) // 7, tables + small.astype(np.uint8) < tables,
@@ -100,7 +101,9 @@ def integers(a, b, c):
       a + b * 1000003, lax.div(a, b), lax.rem(a, b), a // b, a % b, a << 3,
       lax.shift_left(a, b), lax.shift_right_logical(a, b), a >> 2,
       lax.shift_right_arithmetic(a, b), a ^ b, a & b, a | b, ~a, -a,
-      lax.population_count(a), lax.clz(a), a.astype(np.uint32) * 7,
+      lax.shift_right_arithmetic(positive, by),
+      lax.shift_right_arithmetic(tables, small.astype(np.uint8)),
+      lax.population_count(a), lax.clz(a), positive * 7,
       a.astype(np.int8) + b.astype(np.int8), a.astype(np.float32), jnp.abs(a),
       jnp.sign(a), lax.max(a, b), lax.min(a, b), a < b, a.astype(bool),
       lax.bitcast_convert_type(a, np.float32) == 0,

@@ -118,9 +118,12 @@ class GradientsTest(absltest.TestCase):
       (want,) = jax.jit(pull)(
           np.float64(x), tuple(np.float64(c) for c in cotangents)
       )
-    # Each result adds the error of its derivative, and a rounding of the sum.
+    # Each result adds the error of its derivative. A sum of n terms, one after
+    # the other, rounds the first one n times.
+    sizes = [math.prod(v.array.shape) for v in bounds]
     atol = sum(
-        math.prod(v.array.shape) * (v.slope_error + v.slope) for v in bounds
+        n * (v.slope_error + sum(sizes) * v.slope)
+        for n, v in zip(sizes, bounds)
     )
     np.testing.assert_allclose(got, want, rtol=0, atol=atol * 2**-24)
 

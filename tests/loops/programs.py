@@ -400,12 +400,13 @@ def _scatters(d):
       x.dtype
   )
   at = x.at[many]
+  still = lax.stop_gradient(x)  # Of equal ones, each has a part, as a fifth.
   mode = d.choose("drop", "clip", None)
   return d.choose(
       lambda: x.at[d.index(n)].set(jnp.ravel(y)[0], mode=mode),
       lambda: _kept(x, at.add(y, mode=mode)),
-      lambda: at.max(lax.stop_gradient(y), mode=mode),
-      lambda: lax.stop_gradient(x).at[many].min(lax.stop_gradient(y)),
+      lambda: still.at[many].max(lax.stop_gradient(y), mode=mode),
+      lambda: still.at[many].min(lax.stop_gradient(y)),
       lambda: x.at[0].set(x[-1]),
       lambda: x.at[..., d.index(x.shape[-1])].set(1),
       lambda: x.at[d.index(n), ..., 0].add(1) if x.ndim > 1 else x,

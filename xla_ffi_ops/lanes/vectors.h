@@ -323,12 +323,15 @@ XLA_FFI_OPS_HD V ShiftRightLogical(V a, V by) {
   const U moved = Bits<U>(a) >> in;
   return Bits<V>(Select(shift < internal::kBitsOf<V>, moved, U{}));
 }
+// XLA copies the highest bit of unsigned numbers, too.
 template <typename V>
-XLA_FFI_OPS_HD V ShiftRight(V a, V by) {
+XLA_FFI_OPS_HD V ShiftRightArithmetic(V a, V by) {
   using U = internal::UnsignedOf<V>;
+  using S = Like<std::make_signed_t<Element<V>>, V>;
   const U most = Splat<U>(internal::kBitsOf<V> - 1);
   const U shift = Min(Bits<U>(by), most);
-  return a >> Bits<V>(shift);
+  const S moved = Bits<S>(a) >> Bits<S>(shift);
+  return Bits<V>(moved);
 }
 
 template <typename V>

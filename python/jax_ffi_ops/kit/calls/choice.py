@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a call runs its handler or the reference, and why."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 import contextlib
 import functools
 import math
@@ -86,14 +86,33 @@ def declined(
   return None
 
 
+def is_differentiated_by_jax(call: Any, operands: Sequence[Any]) -> bool:
+  """Whether derivatives are those of the reference, however many rows there are.
+
+  So it is if the build compiled no handler for a core, or none that pays. Then
+  jax adds up the gradients of what rows share in the loop itself: with a
+  gradient for each row, as handlers return, it takes three times as long.
+  """
+  op = call.op
+  if op.cores is None or op.strict or op.jvp or op.backward:
+    return False
+  dtypes = {name: x.dtype for name, x in call.named(operands).items()}
+  core, _ = _core(call, call.dimensions(operands), dtypes)
+  never = core is not None and math.isinf(core.least_rows[True])
+  return core is None or (never and not call.at_any_speed)
+
+
+def _core(call, dims, dtypes):
+  """Returns what the build compiled for a call, or None; and its shapes."""
+  cores = {name: call.core(name, dims.sizes) for name in call.op.operands}
+  operands = [(core, dtypes[name]) for name, core in cores.items()]
+  return call.op.cores.find(operands, call.attributes.plain), cores
+
+
 def _unserved_core(call, dims, dtypes, backward):
   """Returns why no handler was compiled for a call, or why that is slower."""
-  op = call.op
-  cores = {name: call.core(name, dims.sizes) for name in op.operands}
-  attributes = call.attributes.plain
-  core = op.cores.find(
-      [(cores[name], dtypes[name]) for name in op.operands], attributes
-  )
+  op, attributes = call.op, call.attributes.plain
+  core, cores = _core(call, dims, dtypes)
   if core is None:
     found = [f"{name} {dtypes[name]}{list(x)}" for name, x in cores.items()]
     found += [f"{name}={value!r}" for name, value in attributes.items()]

@@ -23,9 +23,6 @@ from jax_ffi_ops.kit.emit import rules
 from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.writer import Writer
 
-# Their own equations say more of what is written than they do.
-_LOOPS = {"scan", "while", "cond"}
-
 
 @dataclasses.dataclass
 class _Frame:
@@ -65,6 +62,7 @@ class Body:
       args: Sequence[values.Value],
       destinations: Mapping[Any, values.Memory] = types.MappingProxyType({}),
       pinned: frozenset[str] = frozenset(),
+      mask: str | None = None,
   ) -> list[values.Value]:
     """Writes a jaxpr and returns its results.
 
@@ -74,7 +72,9 @@ class Body:
       destinations: where some results have to be in the end. A rule may write
         them there at once.
       pinned: buffers that must not change.
+      mask: the lanes that are at work there, if not all of those before.
     """
+    outer, self.mask = self.mask, mask or self.mask
     jaxpr = jaxprs.without_repetitions(closed.jaxpr)
     known = dict(zip(jaxpr.invars, args, strict=True))
     known |= zip(
@@ -94,6 +94,7 @@ class Body:
       results = self._results(equation, operands, uses, destinations)
       known |= zip(equation.outvars, results, strict=True)
     self._frames.pop()
+    self.mask = outer
     return [self._read(known, x) for x in jaxpr.outvars]
 
   def _read(self, known, x):
@@ -106,35 +107,21 @@ class Body:
     own = None if self._retraces else _jax.source_line(equation)
     self._where = where = own or outer
     name, outvars = equation.primitive.name, equation.outvars
-    inner = rules.callee(equation)
+    rule = rules.find(name)
     try:
-      if inner is not None:
-        to = {
-            own: destinations[x]
-            for own, x in zip(inner.jaxpr.outvars, outvars)
-            if x in destinations and uses[x] == 1
-        }
-        return self.run(inner, operands, to)
-      rule = rules.find(name)
-      if rule.folds and all(isinstance(x, values.Constant) for x in operands):
+      if rule.folds:
         folded = jaxprs.folded(equation, operands)
         if folded is not None:
           return folded
-      if name not in _LOOPS:
         self.writer.comment(f"{name}, {where}")
       if not rule.of_keys and any(
           jaxprs.is_key(x.aval) for x in equation.invars
       ):
         return self._of_words(equation, operands)
+      shape, dtype = jaxprs.physical(outvars[0].aval)
+      counts = tuple(uses[x] for x in outvars)
       to = [destinations.get(x) if uses[x] == 1 else None for x in outvars]
-      own = Equation(
-          equation,
-          name,
-          equation.params,
-          *jaxprs.physical(outvars[0].aval),
-          tuple(uses[x] for x in outvars),
-          tuple(to),
-      )
+      own = Equation(equation, name, equation.params, shape, dtype, counts, to)
       found = rule.write(self, own, *operands)
     except errors.Unsupported as error:
       if error.where:
@@ -148,10 +135,8 @@ class Body:
     """Returns the result of another function of the same operand, or None."""
     frame = self._frames[-1]
     for other in frame.equations:
-      if other.primitive.name == name:
-        if other.invars[0] is equation.of.invars[0]:
-          (found,) = other.outvars
-          return found if frame.uses[found] else None
+      if other.primitive.name == name and other.invars == equation.of.invars:
+        return other.outvars[0] if frame.uses[other.outvars[0]] else None
     return None
 
   def know(self, variable: Any, value: values.Value) -> None:
@@ -161,12 +146,15 @@ class Body:
       self, function: Any, *args: values.Value, to=()
   ) -> list[values.Value]:
     """Writes a function of jax.numpy in place of an equation."""
-    closed = self.traced(function, *args)
-    pairs = zip(closed.jaxpr.outvars, to)
     outer, self._retraces = self._retraces, True
-    found = self.run(closed, args, {x: own for x, own in pairs if own})
+    found = self.call(self.traced(function, *args), args, to)
     self._retraces = outer
     return found
+
+  def call(self, closed, args, to=()) -> list[values.Value]:
+    """Writes a jaxpr, some of whose results have to be in memory."""
+    pairs = zip(closed.jaxpr.outvars, to)
+    return self.run(closed, args, {x: own for x, own in pairs if own})
 
   def _of_words(self, equation, operands):
     """Does to each word of keys what an equation does to keys."""
@@ -182,22 +170,15 @@ class Body:
     """Returns whether a buffer may change: nothing reads it later."""
     if buffer[0] != "a":  # An operand or a table.
       return False
+    read = [frame.pinned for frame in self._frames]
     for frame in self._frames:
-      if buffer in frame.pinned:
-        return False
-      for x, value in frame.known.items():
-        if frame.uses[x] > 0 and buffer in value.reads:
-          return False
-    return True
+      read += [v.reads for x, v in frame.known.items() if frame.uses[x] > 0]
+    return not any(buffer in own for own in read)
 
   def changing(self, x: values.Value, lanes: bool) -> values.Memory:
     """Returns memory with x that may change: its own if nobody reads it."""
-    if (
-        isinstance(x, values.Memory)
-        and x.is_whole
-        and x.lanes == lanes
-        and self.is_free(x.buffer)
-    ):
+    is_whole = isinstance(x, values.Memory) and x.is_whole
+    if is_whole and x.lanes == lanes and self.is_free(x.buffer):
       return x
     return self.writer.copied(x, lanes)
 
@@ -211,7 +192,7 @@ class Body:
     """Returns a value as scalars if it is small, so that it is read once."""
     if values.is_small(value.shape) and not isinstance(value, values.Constant):
       names = self.writer.names_of(value)
-      return values.Scalars(value.shape, value.dtype, value.lanes, names)
+      return values.Scalars.of(names, value.dtype, value.lanes)
     return value
 
 
@@ -234,4 +215,4 @@ class Equation(NamedTuple):
   shape: tuple[Any, ...]
   dtype: np.dtype
   uses: tuple[int, ...]
-  destinations: tuple[values.Memory | None, ...]
+  destinations: Sequence[values.Memory | None]

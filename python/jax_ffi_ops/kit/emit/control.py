@@ -7,7 +7,6 @@ until the last has left, and keeps the results of those that have. A branch
 that differs between lanes computes all cases that some lane takes, and selects.
 """
 
-import contextlib
 import functools
 
 import jax
@@ -18,6 +17,7 @@ import numpy as np
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import jaxprs
+from jax_ffi_ops.kit.emit import rules
 from jax_ffi_ops.kit.emit import uniform
 from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.rules import rule
@@ -42,44 +42,27 @@ def _assign(body, variables, results, mask=None) -> None:
   writer, waiting = body.writer, []
   # All are computed before the first variable changes.
   for to, value in zip(variables, results, strict=True):
+    own = mask if to.lanes else None
     if isinstance(to, values.Memory):
-      own = isinstance(value, values.Memory) and value.buffer == to.buffer
-      if own and value.is_whole:
-        waiting.append(None)  # Changed in place.
-        continue
-      shared = value.reads & {x.buffer for x in variables if x.reads}
-      if shared or not isinstance(value, values.Memory):
+      is_memory = isinstance(value, values.Memory)
+      if is_memory and value.buffer == to.buffer and value.is_whole:
+        continue  # Changed in place.
+      if not is_memory or value.reads & _reads(variables):
         value = writer.copied(value, value.lanes)
-      waiting.append(value)
+      waiting.append(functools.partial(writer.store, to, value, own))
       continue
-    texts = []
     names = writer.names_in_lanes(value, to.lanes).ravel()
     for name, text in zip(to.names.ravel(), names):
-      if mask and to.lanes and text != name:
-        text = f"Select({mask}, {text}, {name})"
+      if text == name:
+        continue
+      if own:
+        text = f"Select({own}, {text}, {name})"
       # A name of a variable may be that of one that changes first.
-      moved = text == name or text[0] == "v" and text.isalnum()
-      if not moved:
+      if text[0] != "v" or not text.isalnum():
         text = writer.let(text, to.dtype, to.lanes)
-      texts.append(text)
-    waiting.append(texts)
-  for to, value in zip(variables, waiting):
-    if isinstance(to, values.Memory):
-      if value is not None:
-        writer.store(to, value, mask if to.lanes else None)
-      continue
-    for name, text in zip(to.names.ravel(), value):
-      if name != text:
-        writer.line(f"{name} = {text};")
-
-
-@contextlib.contextmanager
-def _masked(body, mask):
-  before = body.mask
-  if mask:
-    body.mask = mask
-  yield
-  body.mask = before
+      waiting.append(functools.partial(writer.line, f"{name} = {text};"))
+  for write in waiting:
+    write()
 
 
 # Of elements that a lane reads in a loop, those of a row of a matrix product or
@@ -118,16 +101,11 @@ def _scan(body, equation, *args):
   starts = args[consts : consts + carries]
   carry = [_variable(body, x, own) for x, own in zip(starts, lanes)]
   xs = [writer.in_memory(x) for x in args[consts + carries :]]
-  ys = []
-  for variable, is_read, own, to in zip(
-      equation.of.outvars[carries:],
-      equation.uses[carries:],
-      varying[carries:],
-      equation.destinations[carries:],
-  ):
-    if to is None and is_read:
-      to = writer.buffer(*jaxprs.physical(variable.aval), own)
-    ys.append(to if is_read else None)
+  ys = list(equation.destinations[carries:])
+  for k, variable in enumerate(equation.of.outvars[carries:]):
+    if ys[k] is None and equation.uses[carries + k]:
+      own = jaxprs.physical(variable.aval)
+      ys[k] = writer.buffer(*own, varying[carries + k])
   with writer.loop(length, "t") as step:
     t = f"({cpp.dim(length)} - 1 - {step})" if params["reverse"] else step
     rows = [body.loaded(x.row(t)) for x in xs]
@@ -168,8 +146,8 @@ def _while(body, equation, *args):
       text = writer.let(f"{text} & {body.mask}", bool, True)
     writer.line(f"if (!{f'Any({text})' if ragged else text}) break;")
     mask = text if ragged else None
-    with _masked(body, mask):
-      found = body.run(params["body_jaxpr"], [*of_body, *carry], pinned=pinned)
+    step = params["body_jaxpr"]
+    found = body.run(step, [*of_body, *carry], pinned=pinned, mask=mask)
     _assign(body, carry, found, mask)
   return carry
 
@@ -224,10 +202,15 @@ def _cond(body, equation, which, *args):
       active = f" & {body.mask}" if body.mask else ""
       mask = writer.let(f"As<mask_v>({test}){active}", bool, True)
       test = f"Any({mask})"
-    with writer.block(f"if ({test})"), _masked(body, mask):
-      found = body.run(branch, args, pinned=_reads(args))
+    with writer.block(f"if ({test})"):
+      found = body.run(branch, args, pinned=_reads(args), mask=mask)
       _assign(body, outs, found, mask)
   return outs
+
+
+@rule(*rules.CALLS, of_keys=True, folds=False)
+def _call(body, equation, *args):
+  return body.call(rules.callee(equation.of), args, equation.destinations)
 
 
 @rule("custom_linear_solve")

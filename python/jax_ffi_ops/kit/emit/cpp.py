@@ -13,17 +13,11 @@ from jax_ffi_ops.kit.emit import errors
 # 16-bit floating-point numbers are computed in float, and rounded when a result
 # is stored.
 _TYPES = {
-    "bool": "bool",
-    **{
-        f"{sign}int{n}": f"{sign}int{n}_t"
-        for sign in ("", "u")
-        for n in (8, 16, 32, 64)
-    },
-    "float16": "float",
-    "bfloat16": "float",
-    "float32": "float",
-    "float64": "double",
-}
+    "bool": "bool", "float16": "float", "bfloat16": "float",
+    "float32": "float", "float64": "double",
+}  # fmt: skip
+for _n in (8, 16, 32, 64):
+  _TYPES |= {f"int{_n}": f"int{_n}_t", f"uint{_n}": f"uint{_n}_t"}
 # What buffers of XLA have, where it is another type.
 _STORED = {"float16": "Float16", "bfloat16": "BFloat16"}
 
@@ -72,9 +66,8 @@ def stored(dtype: Any) -> str:
 def ffi_type(dtype: Any) -> str:
   """Returns XLA's name of a dtype."""
   dtype = np.dtype(dtype)
-  if dtype.name in ("bool", "bfloat16"):
-    return {"bool": "PRED", "bfloat16": "BF16"}[dtype.name]
-  return f"{dtype.kind.replace('i', 's').upper()}{8 * dtype.itemsize}"
+  kind = {"bool": "PRED", "bfloat16": "BF16"}.get(dtype.name)
+  return kind or f"{dtype.kind.replace('i', 's').upper()}{8 * dtype.itemsize}"
 
 
 def is_float(dtype: Any) -> bool:

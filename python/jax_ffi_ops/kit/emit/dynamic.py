@@ -6,12 +6,11 @@ import contextlib
 import dataclasses
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
+from jax_ffi_ops.kit.emit import jaxprs
 from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.rules import rule
 
@@ -39,13 +38,11 @@ class _Window:
   def write(self, body, index: Sequence[str], text: str) -> None:
     if body.mask and self.memory.lanes:
       text = f"Select({body.mask}, {text}, {self.read(index)})"
-    if self.lanes is None:
-      body.writer.line(f"{self.memory.at(index)} = {text};")
-      return
-    place = self.memory.place(index)
-    body.writer.line(
-        f"Put({self.memory.buffer}, {place}, {self.lanes}, {text});"
-    )
+    put = f"{self.memory.at(index)} = {text};"
+    if self.lanes is not None:
+      place = f"{self.memory.buffer}, {self.memory.place(index)}"
+      put = f"Put({place}, {self.lanes}, {text});"
+    body.writer.line(put)
 
 
 def _window(body, memory: values.Memory, sizes, starts) -> _Window:
@@ -154,7 +151,6 @@ def _windows(body, x, indices, shape, sizes, dims, clips):
   writer = body.writer
   of_indices = [d for d in range(len(shape)) if d not in of_window]
   kept = [d for d in range(len(x.shape)) if d not in dropped]
-  place, own = [""] * len(shape), ["0"] * len(x.shape)
   with writer.loops([shape[d] for d in of_indices]) as outer:
     starts: list[Any] = [("0", None)] * len(x.shape)
     tests = []
@@ -172,11 +168,10 @@ def _windows(body, x, indices, shape, sizes, dims, clips):
       inside = writer.let(" & ".join(tests), bool, indices.lanes)
     window = _window(body, x, sizes, starts)
     with writer.loops([sizes[d] for d in kept]) as inner:
-      for d, i in zip([*of_indices, *of_window], [*outer, *inner]):
-        place[d] = i
-      for d, i in zip(kept, inner):
-        own[d] = i
-      yield window, inside, place, own
+      place = dict(zip([*of_indices, *of_window], [*outer, *inner]))
+      own = dict.fromkeys(range(len(x.shape)), "0") | dict(zip(kept, inner))
+      places = [place[d] for d in range(len(shape))]
+      yield window, inside, places, list(own.values())
 
 
 @rule("gather")
@@ -211,16 +206,12 @@ def _gather(body, equation, x, indices):
 
 def _gather_constant(body, equation, x, indices):
   """Elements at indices that the build knows: JAX gathers their numbers."""
-  numbers = jnp.arange(x.size, dtype=np.int32).reshape(x.shape)
-  params = dict(equation.params, fill_value=-1)
-  with jax.ensure_compile_time_eval():
-    found = equation.of.primitive.bind(
-        numbers, jnp.asarray(indices.array), **params
-    )
-  if (found < 0).any():
+  numbers = values.Constant.of(np.arange(x.size).reshape(x.shape))
+  own = equation.of.replace(params=dict(equation.params, fill_value=-1))
+  (found,) = jaxprs.folded(own, [numbers, indices])
+  if (found.array < 0).any():
     raise errors.Unsupported("constant indices out of bounds")
-  names = body.writer.names_of(x).ravel()[np.asarray(found).ravel()]
-  return values.Scalars.of(names.reshape(found.shape), x.dtype, x.lanes)
+  return body.writer.picked(x, found.array)
 
 
 _COMBINE = {

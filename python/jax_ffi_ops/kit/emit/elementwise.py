@@ -22,15 +22,10 @@ _OPERATORS = {
 }  # fmt: skip
 # Of bools: all bits of a mask are set, which is -1 and no 1.
 _OF_BOOLS = {
-    "eq": "Not({}) ^ {}",
-    "ge": "{} | Not({})",
-    "gt": "{} & Not({})",
-    "le": "Not({}) | {}",
-    "lt": "Not({}) & {}",
-    "max": "{} | {}",
-    "min": "{} & {}",
-    "ne": "{} ^ {}",
-}
+    "eq": "Not({}) ^ {}", "ge": "{} | Not({})", "gt": "{} & Not({})",
+    "le": "Not({}) | {}", "lt": "Not({}) & {}", "max": "{} | {}",
+    "min": "{} & {}", "ne": "{} ^ {}",
+}  # fmt: skip
 # By functions of vectors.h and math.h. {t} is the type of the result.
 _CALLS = {
     "clamp": "Min(Max({1}, {0}), {2})",
@@ -40,12 +35,11 @@ _CALLS = {
     "nextafter": "NextAfter({}, {})",
     "population_count": "CountBits({})",
     "rem": "Remainder({}, {})",
-    "shift_right_arithmetic": "ShiftRight({}, {})",
 }
 # By those of the same names in other letters.
 _SHORT = (
-    "abs", "max", "min", "not", "shift_left", "shift_right_logical", "sign",
-    "sqrt", "square",
+    "abs", "max", "min", "not", "shift_left", "shift_right_arithmetic",
+    "shift_right_logical", "sign", "sqrt", "square",
 )  # fmt: skip
 _LONG = (
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil",
@@ -83,7 +77,9 @@ def apply(
     splats = value.lanes < lanes and (not mixed or value.dtype == bool)
     return writer.splat(text, value.dtype, splats)
 
-  if values.is_small(shape, most) and all(map(_is_small, args)):
+  if values.is_small(shape, most) and all(
+      values.is_small(x.shape) for x in args
+  ):
     names = [(x, np.broadcast_to(writer.names_of(x), shape)) for x in args]
     found = np.empty(shape, object)
     for index in np.ndindex(*shape):
@@ -106,10 +102,6 @@ def apply(
   sources = frozenset().union(*(x.reads for x in readable))
   lazy = values.Lazy(shape, np.dtype(dtype), lanes, element, sources)
   return lazy if equation.uses == (1,) else writer.in_memory(lazy)
-
-
-def _is_small(value):
-  return values.is_small(value.shape)
 
 
 @rule(*_OPERATORS, *_CALLS, *_SHORT, *_LONG)

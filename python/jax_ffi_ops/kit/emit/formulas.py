@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 import functools
+import itertools
 from typing import Any
 
 import jax
@@ -190,21 +191,19 @@ def _tile(params, x):
 @formula("stack")
 def _stack(params, *rows):
   axis = params["axis"]
-  shape = [*rows[0].shape[:axis], 1, *rows[0].shape[axis:]]
-  return jax.lax.concatenate([x.reshape(shape) for x in rows], axis)
+  rows = [jax.lax.expand_dims(x, [axis]) for x in rows]
+  return jax.lax.concatenate(rows, axis)
 
 
 @formula("unstack")
 def _unstack(params, x):
   axis = params["axis"]
-  rows = jax.lax.split(x, [1] * x.shape[axis], axis)
-  return [row.squeeze(axis) for row in rows]
+  row = functools.partial(jax.lax.index_in_dim, x, axis=axis, keepdims=False)
+  return list(map(row, range(x.shape[axis])))
 
 
 @formula("split")
 def _split(params, x):
-  axis, begin, found = params["axis"], 0, []
-  for n in params["sizes"]:
-    found.append(jax.lax.slice_in_dim(x, begin, begin + n, axis=axis))
-    begin += n
-  return found
+  ends = [0, *itertools.accumulate(params["sizes"])]
+  part = functools.partial(jax.lax.slice_in_dim, x, axis=params["axis"])
+  return list(map(part, ends, ends[1:]))

@@ -2,6 +2,7 @@
 """The text of the C++ file: kernels, and handlers that choose among them."""
 
 from collections.abc import Iterator, Sequence
+import itertools
 import textwrap
 
 from jax_ffi_ops.kit.declare.declaration import Declaration
@@ -12,23 +13,16 @@ from jax_ffi_ops.kit.emit.kernels import Kernel
 
 def text(op: Declaration, passes: dict[str, Sequence[Kernel]]) -> str:
   """Returns the file, given the kernels of each FFI target."""
-  lines = [
-      f"// Written by the build from the reference of {op.name}:"
-      f" {op.signature}.",
-      *_HEAD.splitlines(),
-      *(
-          x
-          for own in passes.values()
-          for kernel in own
-          for x in _kernel(kernel)
-      ),
-      *(line for own in passes.values() for line in _handler(op, own)),
-      "",
-      "}  // namespace",
-      *(line for pair in passes.items() for line in _export(op, *pair)),
-      "",
-      "}  // namespace xla_ffi_ops",
-  ]
+  source = f"the reference of {op.name}: {op.signature}."
+  lines = [f"// Written by the build from {source}", *_HEAD.splitlines()]
+  for kernel in itertools.chain(*passes.values()):
+    lines += _kernel(kernel)
+  for own in passes.values():
+    lines += _handler(op, own)
+  lines += ["", "}  // namespace"]
+  for target, own in passes.items():
+    lines += _export(op, target, own)
+  lines += ["", "}  // namespace xla_ffi_ops"]
   return "\n".join(map(_wrapped, lines)) + "\n"
 
 
@@ -113,8 +107,8 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
       *(_array("out", *x) for x in enumerate(kernel.results)),
   ]
   if writer.scratch:
-    sizes = [f"Bytes<{t}>({n})" for t, n, _ in writer.scratch]
-    yield f"    Scratch scratch({' + '.join(sizes)});"
+    total = " + ".join(f"Bytes<{t}>({n})" for t, n, _ in writer.scratch)
+    yield f"    Scratch scratch({total});"
   for ctype, n, name in writer.scratch:
     yield f"    {ctype}* const {name} = scratch.Take<{ctype}>({n});"
   yield from ["  " + line for line in writer.lines]

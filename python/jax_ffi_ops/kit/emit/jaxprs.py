@@ -60,20 +60,18 @@ def without_repetitions(jaxpr):
 
 def uses(jaxpr):
   """Returns how often each variable is read by equations that are needed."""
-  found = collections.Counter()
-
-  def count(variables):
-    found.update(x for x in variables if not isinstance(x, jex_core.Literal))
-
-  count(jaxpr.outvars)
+  variables = lambda xs: [x for x in xs if not isinstance(x, jex_core.Literal)]
+  found = collections.Counter(variables(jaxpr.outvars))
   for equation in reversed(jaxpr.eqns):
     if any(found[x] for x in equation.outvars):
-      count(equation.invars)
+      found.update(variables(equation.invars))
   return found
 
 
 def folded(equation, operands):
-  """Returns what JAX computes of constants, or None if that is large."""
+  """Returns what JAX computes of constants, or None if it should not."""
+  if not all(isinstance(x, values.Constant) for x in operands):
+    return None
   if any(is_key(x.aval) for x in equation.invars):
     return None  # The constants are their words.
   sizes = [x.aval.size for x in equation.outvars]

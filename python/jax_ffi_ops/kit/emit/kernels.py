@@ -109,33 +109,28 @@ def _check(op, cores, shared, backward):
       "`stretched` operands": op.stretched,
       "`weights`": op.weights,
       "`skips_gradients`": op.skips_gradients,
+      "no reference": op.reference is None,
+      "no `dtypes`": None in op.dtypes,
       "its own rule of derivatives": backward
       and (op.jvp or op.transpose or op.backward),
   }.items():
     if value:
       raise errors.Unsupported(f"an op with {what}", op.name)
-  if op.reference is None:
-    raise errors.Unsupported("an op without a reference", op.name)
   names = core_sizes.names([*op.signature.operands, *op.signature.results])
   for core in cores:
-    unknown = sorted(set(core).difference(names, op.attributes))
-    if unknown:
+    if unknown := sorted(set(core).difference(names, op.attributes)):
       raise ValueError(
           f"{op.name}: the core {dict(core)} has {unknown}, but the signature is"
           f" {op.signature}."
       )
-    absent = sorted(set(op.attributes).difference(core))
-    if absent:
+    if absent := sorted(set(op.attributes).difference(core)):
       raise ValueError(f"{op.name}: the core {dict(core)} lacks {absent}.")
-  unknown = sorted(set(shared).difference(op.operands))
-  if unknown:
+  if unknown := sorted(set(shared).difference(op.operands)):
     raise ValueError(f"{op.name}: no operand is named {unknown}.")
 
 
 def _dtypes(op: Declaration) -> Iterator[dict[str, np.dtype]]:
   """Yields the choices of dtypes for the operands."""
-  if None in op.dtypes:
-    raise errors.Unsupported("an op without `dtypes`", op.name)
   allowed = dict(zip(op.operands, op.dtypes))
   free = [name for name in op.operands if op.same_dtype.get(name, name) == name]
   choices = [sorted(allowed[name], key=str) for name in free]
@@ -232,28 +227,28 @@ def _traced(trace, *args):
 
 def _written(name, aval, function, operands, results) -> Writer:
   """Returns the text of a function of arrays."""
-  avals = list(map(aval, operands))
-  closed = _traced(jax.make_jaxpr(function), *avals)
+  closed = _traced(jax.make_jaxpr(function), *map(aval, operands))
   writer = Writer(name)
   body = Body(writer)
-  inputs = []
-  for i, (x, own) in enumerate(zip(operands, avals)):
-    memory = values.Memory.of(f"in{i}", own.shape, x.dtype, not x.shared)
-    # A small operand is read once, not in each step of a loop.
-    inputs.append(body.loaded(memory))
-  to = []
-  for i, x in enumerate(results):
-    to.append(values.Memory.of(f"out{i}", aval(x).shape, x.dtype, True))
+
+  def memory(letters, i, x):
+    return values.Memory.of(
+        f"{letters}{i}", aval(x).shape, x.dtype, not x.shared
+    )
+
+  # A small operand is read once, not in each step of a loop.
+  inputs = [body.loaded(memory("in", *x)) for x in enumerate(operands)]
+  to = [memory("out", *x) for x in enumerate(results)]
   outvars = closed.jaxpr.outvars
   own = {
-      x: memory
-      for x, memory in zip(outvars, to)
+      x: place
+      for x, place in zip(outvars, to)
       if not isinstance(x, jex_core.Literal) and outvars.count(x) == 1
   }
-  for memory, value, x in zip(to, body.run(closed, inputs, own), results):
+  for place, value, x in zip(to, body.run(closed, inputs, own), results):
     if value.dtype != x.dtype:
       raise errors.Unsupported(f"a result of dtype {value.dtype}")
-    if getattr(value, "buffer", None) != memory.buffer:
-      writer.comment(f"{x.name}")
-      writer.store(memory, value)
+    if getattr(value, "buffer", None) != place.buffer:
+      writer.comment(x.name)
+      writer.store(place, value)
   return writer

@@ -6,7 +6,7 @@ not. Scalars and constants have no buffer: the places of such a view say which
 of them goes where.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,7 @@ def moved(body: Any, x: values.Value, view: View) -> values.Value:
   if is_constant or isinstance(x, values.Scalars):
     found = view(values.Memory.of("", x.shape, x.dtype, x.lanes))
     if values.is_small(found.shape):
-      names = body.writer.names_of(x).ravel()[found.places().ravel()]
-      return values.Scalars.of(names.reshape(found.shape), x.dtype, x.lanes)
+      return body.writer.picked(x, found.places())
   memory = body.writer.in_memory(x)
   return view(memory) or view(body.writer.copied(memory, x.lanes))
 
@@ -54,27 +53,24 @@ def _transpose(body, equation, x):
 @rule("broadcast_in_dim")
 def _broadcast_in_dim(body, equation, x, *sizes):
   del sizes  # Of open dimensions; the shape has them.
-  shape = equation.shape
-  if (
-      x.size == 1
-      and not isinstance(x, values.Memory)
-      and not values.is_small(shape)
-  ):
-    return _filled(body, x, shape)
+  dims = equation.params["broadcast_dimensions"]
+  return _stretched(body, x, equation.shape, dims)
+
+
+def _stretched(body, x, shape, dims=()):
+  """Returns copies of an array, whose dimensions are some of a shape."""
+  is_memory = isinstance(x, values.Memory)
+  if x.size == 1 and not is_memory and not values.is_small(shape):
+    text = body.writer.names_of(x).item()
+    return values.Lazy(shape, x.dtype, x.lanes, lambda index: text, frozenset())
 
   def view(x):
     strides = [0] * len(shape)
-    for d, to in enumerate(equation.params["broadcast_dimensions"]):
+    for d, to in enumerate(dims):
       strides[to] = 0 if x.shape[d] == 1 else x.strides[d]
     return x.view(shape, strides)
 
   return moved(body, x, view)
-
-
-def _filled(body, x, shape):
-  """Returns a large array, all of whose elements are one."""
-  text = body.writer.names_of(x).item()
-  return values.Lazy(shape, x.dtype, x.lanes, lambda index: text, frozenset())
 
 
 @rule("slice")
@@ -92,21 +88,20 @@ def _rev(body, equation, x):
   return moved(body, x, lambda x: x.part(x.shape, starts, steps))
 
 
-def _assembled(
-    body, equation, parts: Sequence[tuple[View, values.Value]]
-) -> values.Value:
-  """Returns an array of parts: each a view of the whole, and what is there."""
+def _assembled(body, equation, *parts) -> values.Value:
+  """Returns an array of parts: each a value, and its starts and steps there."""
   shape, dtype, writer = equation.shape, equation.dtype, body.writer
-  lanes = any(x.lanes for _, x in parts)
-  if all(values.is_small(n) for n in (shape, *(x.shape for _, x in parts))):
+  lanes = any(x.lanes for x, *_ in parts)
+  if all(values.is_small(n) for n in (shape, *(x.shape for x, *_ in parts))):
     names = np.empty(cpp.size(shape), object)
     whole = values.Memory.of("", shape, dtype, lanes)
-    for view, x in parts:
-      names[view(whole).places()] = writer.names_in_lanes(x, lanes)
+    for x, *where in parts:
+      places = whole.part(x.shape, *where).places()
+      names[places] = writer.names_in_lanes(x, lanes)
     return values.Scalars.of(names.reshape(shape), dtype, lanes)
   whole = equation.destinations[0] or writer.buffer(shape, dtype, lanes)
-  for view, x in parts:
-    writer.store(view(whole), x)
+  for x, *where in parts:
+    writer.store(whole.part(x.shape, *where), x)
   return whole
 
 
@@ -116,10 +111,9 @@ def _concatenate(body, equation, *args):
   for x in args:
     starts = [0] * len(x.shape)
     starts[axis] = begin
-    own = lambda whole, x=x, starts=starts: whole.part(x.shape, starts)
-    parts.append((own, x))
+    parts.append((x, starts))
     begin += x.shape[axis]
-  return _assembled(body, equation, parts)
+  return _assembled(body, equation, *parts)
 
 
 @rule("pad")
@@ -135,16 +129,9 @@ def _pad(body, equation, x, filler):
     steps.append(gap + 1)
   if tuple(shape) != x.shape:
     x = moved(body, x, lambda x: x.part(shape, starts))
-  if values.is_small(equation.shape):
-    filler = moved(
-        body, filler, lambda x: x.view(equation.shape, [0] * len(shape))
-    )
-  else:
-    filler = _filled(body, filler, equation.shape)
-  inside = lambda whole: whole.part(shape, places, steps)
-  return _assembled(
-      body, equation, [(lambda whole: whole, filler), (inside, x)]
-  )
+  filler = _stretched(body, filler, equation.shape)
+  around, inside = (filler, [0] * len(shape)), (x, places, steps)
+  return _assembled(body, equation, around, inside)
 
 
 @rule("iota")

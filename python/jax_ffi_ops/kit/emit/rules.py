@@ -22,7 +22,8 @@ class Rule(NamedTuple):
     write: the function.
     of_keys: whether it knows arrays of keys, which have a dimension more in
       memory.
-    folds: whether JAX computes results of constants when it is written.
+    folds: whether JAX computes results of constants when it is written. What
+      has other equations inside does not.
   """
 
   write: Callable[..., Any]
@@ -33,7 +34,7 @@ class Rule(NamedTuple):
 _rules: dict[str, Rule] = {}
 
 # Primitives that call a jaxpr, and the parameter that has it.
-_CALLS = {
+CALLS = {
     "closed_call": "call_jaxpr",
     "composite": "jaxpr",
     "custom_jvp_call": "call_jaxpr",
@@ -58,19 +59,15 @@ def find(name: str) -> Rule:
 
 
 def names() -> list[str]:
-  """Returns the primitives that have a rule, or are calls."""
-  return sorted({*_rules, *_CALLS})
+  """Returns the primitives that have a rule."""
+  return sorted(_rules)
 
 
 def callee(equation: Any) -> jex_core.ClosedJaxpr | None:
   """Returns what an equation calls with its operands, or None."""
-  key = _CALLS.get(equation.primitive.name)
-  return None if key is None else _closed(equation.params[key])
-
-
-def _closed(jaxpr):
-  is_closed = isinstance(jaxpr, jex_core.ClosedJaxpr)
-  return jaxpr if is_closed else jex_core.ClosedJaxpr(jaxpr, ())
+  jaxpr = equation.params.get(CALLS.get(equation.primitive.name))
+  is_open = isinstance(jaxpr, jex_core.Jaxpr)
+  return jex_core.ClosedJaxpr(jaxpr, ()) if is_open else jaxpr
 
 
 def _by_implementation(body, equation, *args):

@@ -25,18 +25,16 @@ def _results(equation, lanes):
   params = equation.params
   match equation.primitive.name:
     case "scan":
-      _, found = scan(params, lanes)
+      return scan(params, lanes)[1]
     case "while":
-      _, found = while_loop(params, lanes)
+      return while_loop(params, lanes)[1]
     case "cond":
       branches = [varying(b.jaxpr, lanes[1:]) for b in params["branches"]]
-      found = [lanes[0] or any(x) for x in zip(*branches)]
-    case _:
-      inner = rules.callee(equation)
-      if inner is not None:
-        return varying(inner.jaxpr, lanes)
-      found = [any(lanes)] * len(equation.outvars)
-  return found
+      return [lanes[0] or any(x) for x in zip(*branches)]
+  inner = rules.callee(equation)
+  if inner is not None:
+    return varying(inner.jaxpr, lanes)
+  return [any(lanes)] * len(equation.outvars)
 
 
 def _fixed_point(step, carry):

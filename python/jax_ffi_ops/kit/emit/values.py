@@ -84,12 +84,8 @@ class Memory(Value):
 
   @property
   def is_contiguous(self) -> bool:
-    return all(
-        n == 1 or stride == own
-        for n, stride, own in zip(
-            self.shape, self.strides, cpp.strides(self.shape)
-        )
-    )
+    sides = zip(self.shape, self.strides, cpp.strides(self.shape))
+    return all(n == 1 or stride == own for n, stride, own in sides)
 
   @property
   def is_whole(self) -> bool:

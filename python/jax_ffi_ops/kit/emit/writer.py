@@ -152,6 +152,13 @@ class Writer:
     texts = [self.splat(x, value.dtype, splats) for x in names.ravel()]
     return values.objects(texts, names.shape)
 
+  def picked(self, value: values.Value, places: np.ndarray) -> values.Scalars:
+    """Returns the elements at places in a value, in the places' shape."""
+    names = self.names_of(value).ravel()[places.ravel()]
+    return values.Scalars.of(
+        names.reshape(places.shape), value.dtype, value.lanes
+    )
+
   def in_memory(self, value: values.Value) -> values.Memory:
     """Returns a value as memory, and copies it there if it is not."""
     if isinstance(value, values.Memory):

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 from jax.interpreters import ad
 
+from jax_ffi_ops.kit.calls import choice
 from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.calls.tangent import TangentCall
 from jax_ffi_ops.kit.declare.declaration import Declaration
@@ -52,6 +53,9 @@ class TangentPrimitive:
     call = TangentCall(forward, tuple(active))
     chosen = [ad.instantiate_zeros(t) for t, a in zip(tangents, active) if a]
     kept = [arrays[name] for name in call.kept]
+    operands = [arrays[name] for name in forward.op.operands]
+    if choice.is_differentiated_by_jax(forward, operands):
+      return derivatives.jvp(*kept, *chosen, call=call)
     return binding.bind(self.primitive, [*kept, *chosen], call)
 
   def _jvp(self, operands, tangents, *, call):
