@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """When an op on rows runs its handler on the CPU."""
 
+import os
 from unittest import mock
 
 from absl.testing import absltest
@@ -16,11 +17,14 @@ _FASTER = kit.faster_for_rows(
     backward=kit.Least(100),
     sizes={(3, "float16"): 2000},
 )
+_SHARED = kit.faster_for_rows(forward=kit.Least(1000, shared=100))
 
 
-def _is_faster(shape, dtype=jnp.float32, backward=False, platform="cpu"):
+def _is_faster(
+    shape, dtype=jnp.float32, backward=False, platform="cpu", faster=_FASTER
+):
   x = jax.ShapeDtypeStruct(shape, dtype)
-  return _FASTER(x, None, eps=1, platform=platform, backward=backward)
+  return faster(x, None, eps=1, platform=platform, backward=backward)
 
 
 class FasterTest(parameterized.TestCase):
@@ -46,6 +50,15 @@ class FasterTest(parameterized.TestCase):
     with mock.patch.object(faster, "cpu_level", lambda: level):
       self.assertEqual(_is_faster((100, 10)), expected)
       self.assertEqual(_is_faster((100, 10), jnp.float16), expected_for_float16)
+
+  @parameterized.parameters(({0}, 1000), ({3, 5}, 100))
+  def test_cores(self, cores, least):
+    with (
+        mock.patch.object(faster, "cpu_level", lambda: 3),
+        mock.patch.object(os, "sched_getaffinity", lambda _: cores),
+    ):
+      self.assertTrue(_is_faster((least,), faster=_SHARED))
+      self.assertFalse(_is_faster((least - 1,), faster=_SHARED))
 
 
 if __name__ == "__main__":
