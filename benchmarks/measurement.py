@@ -65,8 +65,8 @@ def measure(
     dtype: of operands.
     direction: one of `entry.passes`.
     way: one of `TIMINGS`.
-    peers: patterns of names; by default all. One that fails, is inaccurate or lacks memory
-      is dropped.
+    peers: patterns of names; by default all. A peer that fails, is inaccurate
+      or lacks memory is dropped.
     rounds: how often each is timed.
     calls: of a program for a GPU; by default as many as take long enough.
 

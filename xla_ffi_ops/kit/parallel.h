@@ -25,9 +25,9 @@ struct CpuContext {
 // body(phase, begin, end) for all of them, then finish(phase), and goes on with
 // the next phase. What fails ends all of it.
 //
-// A thread that comes to the next phase waits for the ranges that others are at
-// work on, which takes no longer than a range. It never waits for a thread of
-// the pool to begin, which is what deadlocks.
+// A thread that reaches the next phase waits until other threads have finished
+// the ranges they are working on. That takes no longer than one range. It never
+// waits for a thread of the pool to start: that could deadlock.
 template <typename Body, typename Finish = internal::Nothing>
 HandlerResult ParallelPhases(xla::ffi::ThreadPool pool, int64_t phases,
                              int64_t n, int64_t grain, Body body,
@@ -54,9 +54,10 @@ HandlerResult ParallelPhases(xla::ffi::ThreadPool pool, int64_t phases,
 // on n and grain alone. They begin in order; chance decides which thread has
 // which range, and in what order they end.
 //
-// The calling thread works too. It waits for a moment at most: what running
-// threads have not finished then is reported through a Future. (A blocking
-// fork-join deadlocks when all threads of the pool wait: openxla/xla#46345.)
+// The calling thread works too. When no range is left, it waits briefly for
+// threads that still work on one. If they take longer, it returns a Future. (A
+// blocking fork-join deadlocks when all threads of the pool wait:
+// openxla/xla#46345.)
 // Fewer than two whole ranges, or one thread, need no memory and no Future.
 //
 // Both functions return void or an Error; an exception is an Internal error.
@@ -74,8 +75,9 @@ HandlerResult ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
 
 // The grain that keeps work below about 512 KiB of memory traffic on one
 // thread. To move 256 KiB within the cache takes 5 to 10 us, and so does waking
-// another thread. If the number of items is given, and threads share them, they
-// take eighths of little work: a thread that wakes late still finds some.
+// another thread. Pass the number of items if you know it: where threads share
+// them, a range is then at most an eighth of the items, so that a thread that
+// wakes late still finds some.
 inline int64_t Grain(int64_t bytes_per_item, int64_t items = 0) {
   constexpr int64_t kBytes = 256 * 1024;
   const int64_t grain =
@@ -83,8 +85,8 @@ inline int64_t Grain(int64_t bytes_per_item, int64_t items = 0) {
   return items / grain < 2 ? grain : std::clamp<int64_t>(items / 8, 1, grain);
 }
 
-// ParallelFor over items of which a body does up to `at_once` in the time of
-// one. Ranges are of that many, or of a thread's share if items are few.
+// ParallelFor for a body that does up to `at_once` items in the time of one. A
+// range is a multiple of `at_once`, or of a thread's share if that is smaller.
 template <typename Body>
 HandlerResult ParallelGroups(xla::ffi::ThreadPool pool, int64_t n,
                              int64_t at_once, int64_t bytes_per_item,

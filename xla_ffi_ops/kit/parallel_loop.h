@@ -93,8 +93,9 @@ void WhenDone(xla::ffi::Future& future, Fn fn) {
   }
 }
 
-// Waits, which is for lack of memory alone: all threads of a pool that wait
-// would never end (see ParallelFor, whose threads do not wait).
+// Waits until the work is done. Use this only if memory is lacking: if all
+// threads of a pool waited, none would ever end. (In ParallelFor, a thread only
+// waits for ranges that other threads have begun.)
 xla::ffi::Error Wait(xla::ffi::Future& future);
 
 // How a loop over n items is split, in each of its phases.
@@ -127,7 +128,7 @@ class ParallelLoop {
   virtual xla::ffi::Error CallFinish(int64_t phase) = 0;
   virtual void DestroyFunctions() = 0;
 
-  // What is after the first that failed is skipped. The steps of a phase are
+  // Steps after the first one that failed are skipped. The steps of a phase are
   // its ranges, and then `finish`.
   bool Skips(int64_t step) const {
     return step > failed_.load(std::memory_order_relaxed);

@@ -105,7 +105,7 @@ XLA_FFI_OPS_HD void WriteHalves(const Vec<float, lanes>* v, BFloat16* y) {
   std::memcpy(static_cast<void*>(y), &pairs, sizeof(pairs));
 }
 
-// Of 16 bits: they are moved while they are small.
+// For elements of 16 bits: they change places while they are narrow.
 template <typename T, int lanes, int rows>
 struct HalfRowVectors {
   using V = Vec<double, lanes>;

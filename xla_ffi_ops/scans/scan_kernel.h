@@ -70,7 +70,7 @@ class ScanKernel {
   const bool reverse;
   const void* const starts;
   const int element_bytes;
-  const int work;        // bytes that are moved in the time of an element
+  const int work;        // bytes that can be moved in the time of one element
   const bool in_blocks;  // whether Total and Block may be called
 };
 

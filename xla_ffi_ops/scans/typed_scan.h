@@ -22,7 +22,8 @@ class TypedScan final : public ScanKernel {
   using W = typename Op::template Wide<E>;
   static constexpr W kIdentity = Op::template Identity<W>();
   static constexpr bool kConverted = Elements::kConverts;
-  // Whether vectors convert what they read and write, several at once.
+  // Whether VectorScan itself reads and writes numbers of 16 bits, several
+  // vectors at once.
   static constexpr bool kReadsHalves = [] {
     if constexpr (kIsHalf<T>) return VectorScan<Op, T, false, 4>::kRows > 1;
     return false;

@@ -30,9 +30,9 @@ template <typename Op, typename T, bool reverse, int lanes>
 struct VectorScan {
   using W = typename Op::template Wide<T>;
   using V = Vec<W, lanes>;
-  // Vectors that are scanned at once: neighbors are in different vectors, and
-  // lanes are scanned once for all of these. Products of so many floats may
-  // overflow in double; those of Float16 do not.
+  // The number of vectors that are scanned at once. Neighbors are in different
+  // vectors, and the lanes are scanned once for all of these. The product of so
+  // many floats may overflow in double; that of so many Float16 does not.
   static constexpr int kRows =
       std::is_same_v<Op, Product> &&
               (std::is_same_v<T, float> || std::is_same_v<T, BFloat16>)
@@ -47,8 +47,8 @@ struct VectorScan {
   V base;  // part of all results
   V identity;
   V carry;  // the elements so far, combined
-  // The same, each lane on its own: what a block adds up to is made of this, so
-  // that fewer steps find it if nothing else is wanted.
+  // The same, but each lane on its own. The total of a block is made of these:
+  // where only the total is wanted, no vector's lanes are scanned.
   V by_lane;
 
   XLA_FFI_OPS_HD VectorScan(W base_value, W carry_value) {
@@ -77,7 +77,8 @@ struct VectorScan {
     ScanLanes<Op, reverse, 1, W, lanes, Vectors<rows>::kOrder>(sums, identity);
   }
 
-  // The third: adds what is before. Writes them to y unless it is null.
+  // The third: unless y is null, the vectors are combined with all that is
+  // before them, and written to y. Then `carry` includes them.
   template <int rows>
   XLA_FFI_OPS_HD void End(V* v, const V& sums, T* y) {
     V all, before = carry;
@@ -100,10 +101,10 @@ struct VectorScan {
     carry = all;
   }
 
-  // Scans as many times `rows` vectors as there are in n elements, and returns
-  // how many elements that were. A processor looks ahead by fewer instructions
-  // than it takes to hide how long each waits for the one before; so the three
-  // steps of different vectors take turns.
+  // Scans groups of `rows` vectors, as many as n elements have, and returns how
+  // many elements it scanned: 0 if there are fewer than two groups. Each step
+  // waits for the one before it, and a processor does not look far enough ahead
+  // to hide that. So the three steps of different groups take turns.
   template <int rows>
   XLA_FFI_OPS_HD int64_t Many(const T* x, T* y, int64_t n) {
     constexpr int kStep = rows * lanes;

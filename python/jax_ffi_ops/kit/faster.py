@@ -19,7 +19,7 @@ class Least(NamedTuple):
     cols: the elements of a row.
     sizes: other values of `size`, by level of the CPU (4 has AVX-512, 3 has
       AVX2) and dtype, such as `{(3, "float16"): 2**20}`.
-    shared: the most that `size` is where the process may use several cores.
+    shared: an upper bound on `size` where the process may use several cores.
   """
 
   size: int
@@ -29,8 +29,9 @@ class Least(NamedTuple):
 
 
 # Measured on one thread, in a loop in a program: on a Zen 5, and on a Zen 3 for
-# 16 bits at level 3. With two threads, on a Zen 4: from 2**16 elements on, a
-# single call takes jax.numpy 2 to 7 times as long, and in a loop 1.2 to 3.
+# 16 bits at level 3. `shared` was measured with two threads on a Zen 4: from
+# 2**16 elements on, jax.numpy takes 2 to 7 times as long in a single call, and
+# 1.2 to 3 times in a loop.
 _FORWARD = Least(2**18, cols=512, shared=2**16, sizes={
     (3, "bfloat16"): 2**14, (3, "float16"): 2**18,
     (4, "bfloat16"): 2**16, (4, "float16"): 2**16,

@@ -87,11 +87,12 @@ def declined(
 
 
 def is_differentiated_by_jax(call: Any, operands: Sequence[Any]) -> bool:
-  """Whether derivatives are those of the reference, however many rows there are.
+  """Whether derivatives are those of the reference, for any number of rows.
 
-  So it is if the build compiled no handler for a core, or none that pays. Then
-  jax adds up the gradients of what rows share in the loop itself: with a
-  gradient for each row, as handlers return, it takes three times as long.
+  They are if the build compiled no handler for the core, or none that pays.
+  Then jax adds up the gradients of shared operands inside the loop. A handler
+  returns one gradient for each row; in that form, jax takes three times as
+  long.
   """
   op = call.op
   if op.cores is None or op.strict or op.jvp or op.backward:

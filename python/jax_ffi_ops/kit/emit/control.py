@@ -65,8 +65,8 @@ def _assign(body, variables, results, mask=None) -> None:
     write()
 
 
-# Of elements that a lane reads in a loop, those of a row of a matrix product or
-# so: they stay in the cache.
+# The most elements of an operand that are copied before a loop. So many stay in
+# the cache.
 _MOST_COPIED = 1024
 
 

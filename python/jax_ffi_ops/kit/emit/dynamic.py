@@ -21,8 +21,8 @@ class _Window:
 
   Attributes:
     memory: the part, at the indices that all lanes share.
-    lanes: by how many elements each lane's part is further on; None if it is
-      nowhere.
+    lanes: how many elements further on each lane's part begins; None if all
+      lanes have the same part.
   """
 
   memory: values.Memory
@@ -138,10 +138,10 @@ def _windows(body, x, indices, shape, sizes, dims, clips):
     indices: where they begin.
     shape: of an array with all windows, one for each index.
     sizes: of a window, in the dimensions of x.
-    dims: those of a window in that array; those of x that a window has not;
-      those of x that have an index; pairs of those of x and of indices that
-      count the windows.
-    clips: whether all windows are moved inside.
+    dims: four groups of dimensions: those of a window in that array; those of x
+      that a window lacks; those of x that have an index; and pairs, of x and of
+      indices, that count the windows.
+    clips: whether windows that reach outside of x are moved inside.
 
   Yields:
     The window, whether it is inside (or None if it has to be), the index of an
@@ -238,7 +238,7 @@ def _scatter(body, equation, x, indices, update):
       numbers.scatter_dims_to_operand_dims,
       zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims),
   )
-  # XLA drops what a promise said to be inside, and is not.
+  # Where indices are promised to be inside and are not, XLA drops the update.
   clips = "CLIP" in str(params["mode"])
   with _windows(body, out, indices, update.shape, sizes, dims, clips) as (
       window, inside, place, own,

@@ -20,7 +20,7 @@ _OPERATORS = {
     "gt": ">", "le": "<=", "lt": "<", "mul": "*", "ne": "!=", "or": "|",
     "sub": "-", "xor": "^",
 }  # fmt: skip
-# Of bools: all bits of a mask are set, which is -1 and no 1.
+# For bools: where a mask is true, all of its bits are set. That is -1, not 1.
 _OF_BOOLS = {
     "eq": "Not({}) ^ {}", "ge": "{} | Not({})", "gt": "{} & Not({})",
     "le": "Not({}) | {}", "lt": "Not({}) & {}", "max": "{} | {}",
@@ -36,7 +36,7 @@ _CALLS = {
     "population_count": "CountBits({})",
     "rem": "Remainder({}, {})",
 }
-# By those of the same names in other letters.
+# By functions of the same names in CamelCase.
 _SHORT = (
     "abs", "max", "min", "not", "shift_left", "shift_right_arithmetic",
     "shift_right_logical", "sign", "sqrt", "square",
@@ -46,7 +46,8 @@ _LONG = (
     "cosh", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor",
     "log", "log1p", "logistic", "pow", "rsqrt", "sinh", "tan", "tanh",
 )  # fmt: skip
-# Those of many instructions are not repeated for more elements than these.
+# Functions of many instructions are written one by one for at most so many
+# elements. For more, there is a loop.
 _MOST_LONG = 4
 # What changes no number, as XLA simplifies it.
 _NEUTRAL = {"add": 0, "add_any": 0, "mul": 1}

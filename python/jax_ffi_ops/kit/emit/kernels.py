@@ -217,7 +217,8 @@ def _traced(trace, *args):
   try:
     return trace(*args)
   except Exception as error:  # pylint: disable=broad-except
-    # It raises what it likes, and jax does where a number must be known.
+    # The author's code may raise anything, and jax raises where it needs a
+    # number that is not known.
     why = str(error).partition("\n")[0].rstrip(".")
     raise errors.Unsupported(
         f"jax cannot trace it: {type(error).__name__}: {why}",

@@ -43,7 +43,7 @@ def _changed(closed):
 
 
 def _is_small(jaxpr):
-  """Returns whether a step has no loops, and all its arrays are scalars."""
+  """Returns whether a step has only small arrays, and no loop or `cond`."""
   for equation in jaxpr.eqns:
     if equation.primitive.name in ("scan", "while", "cond"):
       return False
