@@ -1,99 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the loops over a piece of a row on the CPU load its elements: one by one,
-// or those of bfloat16 in pairs.
-//
-// A pair is a word of 32 bits. One shift and one mask make floats of it, and
-// two floats are rounded and joined as cheaply: no element moves to another
-// lane of a vector, as it does where vectors of 16-bit and 32-bit numbers are
-// converted.
+// How the loops over a piece of a row on the CPU load and store its elements: n
+// at a time.
 #ifndef XLA_FFI_OPS_KIT_ROW_ELEMENTS_H_
 #define XLA_FFI_OPS_KIT_ROW_ELEMENTS_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/kit/half_vectors.h"
 
 namespace xla_ffi_ops::internal {
 
-// A piece has At<i>(k), which is element kEach * k + i, and One(j), which is
-// element j and loads no other one.
+template <int n>
+using Count = std::integral_constant<int, n>;
 
-template <typename T, int kEach = 1>
-struct Elements {
-  template <int i>
-  XLA_FFI_OPS_HD T At(int64_t k) const {
-    static_assert(i < kEach);
-    return data[kEach * k + i];
+// How many elements most loops take at a time: four vectors of AVX2.
+template <typename Acc>
+inline constexpr int kBlock = 128 / sizeof(Acc);
+
+// Calls block(j, Count) for all n elements: with as many as `most` or, at the
+// end, fewer.
+template <int most, typename Block>
+XLA_FFI_OPS_HD void ForBlocks(int64_t n, const Block& block) {
+  int64_t j = 0;
+  for (; n - j >= most; j += most) block(j, Count<most>());
+  for (; n - j >= most / 4; j += most / 4) block(j, Count<most / 4>());
+  for (; j < n; ++j) {
+    block(j, Count<1>());
+    asm volatile("");  // Vectorized, these few would be most of the code.
   }
-  XLA_FFI_OPS_HD T One(int64_t j) const { return data[j]; }
+}
+
+// A piece has Take<level, n>(j), which has its elements j to j + n, and kLine:
+// how many elements are in a line of a cache.
+
+template <typename T>
+struct Elements {
+  static constexpr int kLine = 64 / sizeof(T);
+  template <int, int>
+  XLA_FFI_OPS_HD Elements Take(int64_t j) const {
+    return {data + j};
+  }
+  XLA_FFI_OPS_HD T operator[](int64_t k) const { return data[k]; }
 
   const T* data;
 };
 
-// Two of BFloat16, the first one in the lower half.
-using PairWord [[gnu::may_alias, gnu::aligned(2)]] = uint32_t;
-
-struct Pairs {
-  template <int i>
-  XLA_FFI_OPS_HD float At(int64_t k) const {
-    const uint32_t word = reinterpret_cast<const PairWord*>(data)[k];
-    return BitCast<float>(i == 0 ? word << 16 : word & 0xffff0000u);
+// Those of 16 bits, which are converted in registers.
+template <typename T>
+struct HalfElements {
+  static constexpr int kLine = 64 / sizeof(T);
+  template <int n>
+  struct Block {
+    XLA_FFI_OPS_HD float operator[](int64_t k) const { return values[k]; }
+    float values[n];
+  };
+  template <int level, int n>
+  XLA_FFI_OPS_HD Block<n> Take(int64_t j) const {
+    Block<n> block;
+    WidenBlock<level, n>(data + j, block.values);
+    return block;
   }
-  XLA_FFI_OPS_HD float One(int64_t j) const { return data[j]; }
 
-  const BFloat16* data;
+  const T* data;
 };
 
-// Where the loops leave the element j of n that they took in pairs: first all
-// that are first in a pair.
-XLA_FFI_OPS_HD int64_t SplitPlace(int64_t j, int64_t n) {
-  return j / 2 + j % 2 * ((n + 1) / 2);
+// All elements are one number, of which nothing is loaded.
+template <typename T>
+struct SameElements {
+  static constexpr int kLine = 1;
+  template <int, int>
+  XLA_FFI_OPS_HD SameElements Take(int64_t) const {
+    return *this;
+  }
+  XLA_FFI_OPS_HD T operator[](int64_t) const { return value; }
+
+  T value;
+};
+
+// Stores elements j to j + n of a piece.
+template <int level, typename T, typename Acc, int n>
+XLA_FFI_OPS_HD void Put(const Acc (&values)[n], T* piece, int64_t j) {
+  if constexpr (std::is_same_v<T, Acc>) {
+    constexpr int lanes = std::min<int>(n, kVectorBytes<level> / sizeof(T));
+#pragma GCC unroll 8
+    for (int i = 0; i < n; i += lanes) {  // All at once would go by 16 bytes.
+      Vec<T, lanes> v;
+      std::memcpy(&v, values + i, sizeof(v));
+      std::memcpy(piece + j + i, &v, sizeof(v));
+    }
+  } else {
+    NarrowBlock<level, n>(values, piece + j);
+  }
 }
-
-// Such elements.
-template <typename Acc>
-struct SplitPairs {
-  template <int i>
-  XLA_FFI_OPS_HD Acc At(int64_t k) const {
-    return data[i * ((n + 1) / 2) + k];
-  }
-  XLA_FFI_OPS_HD Acc One(int64_t j) const { return data[SplitPlace(j, n)]; }
-
-  const Acc* data;
-  int64_t n;
-};
-
-// What is stored in pairs.
-struct StoredPairs {
-  XLA_FFI_OPS_HD static uint32_t Join(float first, float second) {
-    return BFloat16::RoundUpper(first) >> 16 |
-           (BFloat16::RoundUpper(second) & 0xffff0000u);
-  }
-  XLA_FFI_OPS_HD void Put(int64_t k, uint32_t word) const {
-    reinterpret_cast<PairWord*>(data)[k] = word;
-  }
-  XLA_FFI_OPS_HD void PutOne(int64_t j, float value) const { data[j] = value; }
-
-  BFloat16* data;
-};
-
-// Take At<i>(k) or One(j) of any piece.
-template <int i>
-struct TakeAt {
-  template <typename Piece>
-  XLA_FFI_OPS_HD auto operator()(const Piece& piece) const {
-    return piece.template At<i>(k);
-  }
-  int64_t k;
-};
-struct TakeOne {
-  template <typename Piece>
-  XLA_FFI_OPS_HD auto operator()(const Piece& piece) const {
-    return piece.One(j);
-  }
-  int64_t j;
-};
 
 }  // namespace xla_ffi_ops::internal
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arrays of a kernel on the CPU, whatever their types, as float or double:
-// a piece of a row at a time.
+// The arrays of a kernel on the CPU: a piece of a row at a time.
 #ifndef XLA_FFI_OPS_KIT_ROW_PIECES_H_
 #define XLA_FFI_OPS_KIT_ROW_PIECES_H_
 
@@ -35,15 +34,10 @@ inline constexpr int64_t kCachedCols = 262144 / 4;
 // From how many columns a first pass is estimated (formula.h).
 inline constexpr int64_t kSample = 128;
 
-// The most columns that are converted together when they are stored: 2 KiB,
-// since a piece and weights are to stay in the first-level cache.
-template <typename Acc>
-inline constexpr int64_t kStored = kPiece<Acc> / 8;
-
-// Memory for columns. As a vector it would be filled with zeros first.
-template <typename Acc>
-std::unique_ptr<Acc[]> NewPiece(int64_t cols, int64_t most = kPiece<Acc>) {
-  return std::unique_ptr<Acc[]>(new Acc[std::min(cols, most)]);
+// Memory for a piece. As a vector it would be filled with zeros first.
+template <typename T>
+std::unique_ptr<T[]> NewPiece(int64_t cols) {
+  return std::unique_ptr<T[]>(new T[std::min(cols, kPiece<Accumulator<T>>)]);
 }
 
 // A row whose lines are fetched into the cache, ahead of their use.
@@ -57,29 +51,19 @@ struct FetchedRow {
   }
 };
 
-// An operand. If its type is not Acc, it is converted; and if it is taken
-// beside pairs, its pieces are SplitPairs.
+// An operand. If its type is not Acc, it is converted.
 template <typename Acc>
 class InputRows {
  public:
-  static constexpr int kEach = 1;
   InputRows() = default;
 
   template <typename T>
-  explicit InputRows(const Rows<const T>& rows, bool beside_pairs = false) {
+  explicit InputRows(const Rows<const T>& rows) {
     rows_ = {reinterpret_cast<const char*>(rows.data), rows.cols, rows.map};
     if constexpr (!std::is_same_v<T, Acc>) {
       widen_ = [](const void* from, Acc* to, int64_t n) {
         WidenRow(static_cast<const T*>(from), to, n);
       };
-    }
-    // No rows of Float16 are taken in pairs, and none of double.
-    if constexpr (std::is_same_v<Acc, float> && !std::is_same_v<T, Float16>) {
-      if (beside_pairs) {
-        widen_ = [](const void* from, Acc* to, int64_t n) {
-          SplitRow(static_cast<const T*>(from), to, n);
-        };
-      }
     }
     if (widen_ == nullptr) return;
     if (rows.map.dims == 1 && rows.map.stride[0] == 0 &&
@@ -130,114 +114,66 @@ class InputRows {
   const char* held_ = nullptr;    // what was converted
 };
 
-// An operand of BFloat16, which is taken in pairs.
-class PairRows {
+// An operand of 16 bits, which is converted in registers.
+template <typename T>
+class HalfRows {
  public:
-  static constexpr int kEach = 2;
-  PairRows() = default;
-  explicit PairRows(const Rows<const BFloat16>& rows) : rows_(rows) {}
+  HalfRows() = default;
+  explicit HalfRows(const Rows<const T>& rows) : rows_(rows) {}
 
-  XLA_FFI_OPS_HD Pairs Piece(int64_t row, int64_t j, int64_t) const {
+  XLA_FFI_OPS_HD HalfElements<T> Piece(int64_t row, int64_t j, int64_t) const {
     return {rows_[row] + j};
   }
   XLA_FFI_OPS_HD FetchedRow Fetched(int64_t row) const {
-    return {reinterpret_cast<const char*>(rows_[row]), sizeof(BFloat16)};
+    return {reinterpret_cast<const char*>(rows_[row]), sizeof(T)};
   }
 
  private:
-  Rows<const BFloat16> rows_ = {};
-};
-
-// A weight that is taken beside pairs.
-class SplitRows {
- public:
-  static constexpr int kEach = 2;
-  SplitRows() = default;
-  template <typename W>
-  explicit SplitRows(const Rows<const W>& rows) : rows_(rows, true) {}
-  SplitRows(float value, int64_t cols) : rows_(value, cols) {}
-
-  XLA_FFI_OPS_HD SplitPairs<float> Piece(int64_t row, int64_t j, int64_t n) {
-    return {rows_.Piece(row, j, n).data, n};
-  }
-
- private:
-  InputRows<float> rows_;
+  Rows<const T> rows_ = {};
 };
 
 // A weight of a formula that has no weights, of which nothing is loaded.
 template <typename Weights, int i>
 struct AbsentRows {
-  static constexpr int kEach = 1;
-  struct Row {
-    template <int>
-    XLA_FFI_OPS_HD float At(int64_t) const {
-      return Weights::Absent(i);
-    }
-    XLA_FFI_OPS_HD float One(int64_t) const { return Weights::Absent(i); }
-  };
-
-  XLA_FFI_OPS_HD Row Piece(int64_t, int64_t, int64_t) const { return {}; }
+  XLA_FFI_OPS_HD SameElements<float> Piece(int64_t, int64_t, int64_t) const {
+    return {Weights::Absent(i)};
+  }
 };
 
-// A result. If its type is not Acc, it is stored from pieces. If there is no
-// memory for it, as no one wants it, pieces are all that is stored.
-template <typename Acc>
+// A result. If there is no memory for it, as no one wants it, a piece is all
+// that is stored.
+template <typename T>
 class OutputRows {
  public:
   OutputRows() = default;
-
-  template <typename T>
-  OutputRows(T* data, int64_t cols, bool fetches)
-      : data_(reinterpret_cast<char*>(data)), item_(sizeof(T)), cols_(cols) {
+  OutputRows(T* data, int64_t cols, bool fetches) : data_(data), cols_(cols) {
     // A longer row would be out of the cache again.
-    if (fetches && cols <= kCachedCols) fetched_item_ = item_;
+    if (fetches && cols <= kCachedCols) fetched_item_ = sizeof(T);
     if (data == nullptr) {
-      piece_ = NewPiece<Acc>(cols);  // Pairs are not stored in short blocks.
-      data_ = reinterpret_cast<char*>(piece_.get());
-      item_ = fetched_item_ = 0;
-      narrow_ = [](const Acc*, void*, int64_t) {};
-      return;
-    }
-    if constexpr (!std::is_same_v<T, Acc>) {
-      piece_ = NewPiece<Acc>(cols, kStored<Acc>);
-      narrow_ = [](const Acc* from, void* to, int64_t n) {
-        NarrowRow(from, static_cast<T*>(to), n);
-      };
+      piece_ = NewPiece<T>(cols);
+      data_ = piece_.get();
+      step_ = fetched_item_ = 0;
     }
   }
 
-  bool wanted() const { return item_ != 0; }
+  bool wanted() const { return step_ != 0; }
 
-  // Where up to kStored elements from j on of a row are to be stored; Store()
-  // follows.
-  XLA_FFI_OPS_HD Acc* Piece(int64_t row, int64_t j) const {
-    if (narrow_ != nullptr) return piece_.get();
-    return reinterpret_cast<Acc*>(Address(row, j));
-  }
-  XLA_FFI_OPS_HD StoredPairs InPairs(int64_t row, int64_t j) const {
-    return {reinterpret_cast<BFloat16*>(Address(row, j))};
-  }
-  XLA_FFI_OPS_HD void Store(int64_t row, int64_t j, int64_t n) const {
-    if (narrow_ != nullptr) narrow_(piece_.get(), Address(row, j), n);
+  // Where elements from j on of a row are stored.
+  XLA_FFI_OPS_HD T* Piece(int64_t row, int64_t j) const {
+    return data_ + (row * cols_ + j) * step_;
   }
   // If it is not to be fetched, it is its first line again and again: cheaper
   // than a branch.
   XLA_FFI_OPS_HD FetchedRow Fetched(int64_t row) const {
-    return {Address(row, 0), fetched_item_};
+    return {reinterpret_cast<const char*>(Piece(row, 0)), fetched_item_};
   }
 
  private:
-  XLA_FFI_OPS_HD char* Address(int64_t row, int64_t j) const {
-    return data_ + (row * cols_ + j) * item_;
-  }
-
-  char* data_ = nullptr;
-  int64_t item_ = 0;
+  T* data_ = nullptr;
+  int64_t step_ = 1;
   int64_t fetched_item_ = 0;
   int64_t cols_ = 0;
-  void (*narrow_)(const Acc* from, void* to, int64_t n) = nullptr;
-  std::unique_ptr<Acc[]> piece_;
+  std::unique_ptr<T[]> piece_;
 };
 
 }  // namespace xla_ffi_ops::internal

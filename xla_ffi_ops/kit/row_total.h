@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/formula.h"
@@ -16,9 +15,6 @@
 #include "xla_ffi_ops/kit/row_pieces.h"
 
 namespace xla_ffi_ops::internal {
-
-template <int n>
-using Count = std::integral_constant<int, n>;
 
 // lanes[0] combines the first 2 * half lanes.
 template <typename S, int half, typename Acc>
@@ -30,24 +26,21 @@ XLA_FFI_OPS_HD void CombineLanes(Acc* lanes) {
   if constexpr (half > 1) CombineLanes<S, half / 2>(lanes);
 }
 
-// Combines the statistics of n elements, at most kPiece, which are taken kEach
-// at a time: statistic(take, place) is that of what `take` takes, and its place
-// is j, or SplitPlace(j, n). Before some elements it calls ahead(j).
+// Combines the statistics of n elements of pieces x, at most kPiece:
+// statistic(j, x[j]...) is that of element j. Before some elements it calls
+// ahead(j).
 //
-// Element j is in one of kLanes lanes. A lane adds 16 elements one after
+// Each element is in one of kLanes lanes. A lane adds 16 elements one after
 // another, and then 16 such sums; then the lanes are added in pairs. So the
 // error of a sum does not grow with its length: equal terms are the worst case,
 // with less than 6 units in the last place. The order of the additions is the
 // same for every vector width.
-template <typename S, typename Acc, int kEach, typename Statistic,
-          typename Ahead>
-XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead) {
+template <int level, typename S, typename Acc, typename Statistic,
+          typename Ahead, typename... X>
+XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead, X... x) {
   constexpr int numbers = sizeof(S) / sizeof(Acc);
-  static constexpr int kLanes = 128 / sizeof(Acc);
-  // Those of what is second in a pair follow the others.
-  static constexpr int kSecond = kEach == 2 ? kLanes / 2 : 0;
-  static constexpr int kLine = kEach * 64 / sizeof(Acc);  // of a cache
-  const int64_t second = (n + 1) / 2;
+  constexpr int kLanes = kBlock<Acc>;
+  constexpr int kLine = std::max({X::kLine...});  // of a cache
   constexpr int64_t kGroup = 16 * kLanes;
   static_assert(kPiece<Acc> <= 16 * kGroup);
   Acc a[kLanes], b[kLanes];          // of a group
@@ -65,30 +58,29 @@ XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead) {
       for (int k = 0; k < kLanes; ++k) lanes[k] = initial;
     });
   };
-  const auto add_to = [&](int lane, const S& s) XLA_FFI_OPS_INLINED {
-    a[lane] = S::Combine(a[lane], s.value[0]);
-    if constexpr (numbers > 1) b[lane] = S::Combine(b[lane], s.value[1]);
-  };
-  // Adds the next `count` elements.
-  const auto add = [&](int64_t& j, auto count) XLA_FFI_OPS_INLINED {
+  // Adds elements from j on, to lanes from `lane` on.
+  const auto add = [&](int64_t j, auto count, int lane) XLA_FFI_OPS_INLINED {
+    constexpr int size = decltype(count)::value;
+    const auto add_all = [&](const auto&... block) XLA_FFI_OPS_INLINED {
 #pragma omp simd
-    for (int k = 0; k < count / kEach; ++k) {
-      const int64_t place = j / kEach + k;
-      add_to(k, statistic(TakeAt<0>{place}, place));
-      if constexpr (kEach == 2) {
-        add_to(kSecond + k, statistic(TakeAt<1>{place}, second + place));
+      for (int k = 0; k < size; ++k) {
+        const S s = statistic(j + k, Acc(block[k])...);
+        a[lane + k] = S::Combine(a[lane + k], s.value[0]);
+        if constexpr (numbers > 1) {
+          b[lane + k] = S::Combine(b[lane + k], s.value[1]);
+        }
       }
-    }
-    j += count;
+    };
+    add_all(x.template Take<level, size>(j)...);
   };
   bool grouped = false;
   int64_t j = 0;
   clear();
   while (true) {
     const int64_t stop = std::min(n, j + kGroup);
-    while (stop - j >= kLanes) {
+    for (; stop - j >= kLanes; j += kLanes) {
       for (int k = 0; k < kLanes; k += kLine) ahead(j + k);
-      add(j, Count<kLanes>());
+      add(j, Count<kLanes>(), 0);
     }
     if (stop == n) break;
     each([=](auto, const Acc* lanes, Acc* old) XLA_FFI_OPS_INLINED {
@@ -100,10 +92,9 @@ XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead) {
     grouped = true;
     clear();
   }
-  while (n - j >= kLanes / 4) add(j, Count<kLanes / 4>());
+  for (; n - j >= kLanes / 4; j += kLanes / 4) add(j, Count<kLanes / 4>(), 0);
   for (int k = 0; j < n; ++k, ++j) {
-    const int64_t place = kEach == 2 ? SplitPlace(j, n) : j;
-    add_to(k / kEach + k % kEach * kSecond, statistic(TakeOne{j}, place));
+    add(j, Count<1>(), k);
     asm volatile("");  // Vectorized, these few would be most of the code.
   }
   each([=](auto, Acc* lanes, const Acc* old) XLA_FFI_OPS_INLINED {
@@ -111,11 +102,7 @@ XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead) {
 #pragma omp simd
       for (int k = 0; k < kLanes; ++k) lanes[k] = S::Combine(old[k], lanes[k]);
     }
-    CombineLanes<S, kLanes / 2 / kEach>(lanes);
-    if constexpr (kEach == 2) {
-      CombineLanes<S, kLanes / 4>(lanes + kSecond);
-      lanes[0] = S::Combine(lanes[0], lanes[kSecond]);
-    }
+    CombineLanes<S, kLanes / 2>(lanes);
   });
   S total;
   total.value[0] = a[0];

@@ -21,10 +21,6 @@
 
 namespace xla_ffi_ops::internal {
 
-// How many elements loops take at a time.
-template <typename... In>
-inline constexpr int kEachOf = std::max({In::kEach...});
-
 // The statistic of a piece of row i; null if this call works on whole rows.
 template <typename S, typename Acc>
 XLA_FFI_OPS_HD S* StatisticOf(const RowPart& part, int64_t i, int64_t cols,
@@ -36,13 +32,13 @@ XLA_FFI_OPS_HD S* StatisticOf(const RowPart& part, int64_t i, int64_t cols,
 
 // The passes over row i that are in `part`; the first one takes `sample`
 // columns. `added` is where the numbers that the last pass adds go, or nullptr.
-template <int p, typename Acc, typename F, typename Ahead, typename Added,
-          typename... In>
+template <int p, int level, typename Acc, typename F, typename Ahead,
+          typename Added, typename... In>
 XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
                               int64_t cols, int64_t sample, const RowPart& part,
                               Ahead ahead, Added added, In&... in) {
   if constexpr (p < F::kPasses) {
-    using S = decltype(f.Add(Pass<p>(), row, Acc(in.Piece(i, 0, 0).One(0))...));
+    using S = decltype(f.Add(Pass<p>(), row, (sizeof(in), Acc())...));
     const auto known = row;
     S sum = S::Initial();
     CompensatedTotal<S> total;
@@ -51,17 +47,17 @@ XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
     for (int64_t first = part.begin; first < end; first += kPiece<Acc>) {
       const int64_t n = std::min(kPiece<Acc>, end - first);
       const auto run = [=](auto... x) XLA_FFI_OPS_INLINED {
-        const auto statistic = [=](auto take,
-                                   int64_t place) XLA_FFI_OPS_INLINED {
-          const S s = f.Add(Pass<p>(), known, Acc(take(x))...);
+        const auto statistic = [=](int64_t j,
+                                   auto... value) XLA_FFI_OPS_INLINED {
+          const S s = f.Add(Pass<p>(), known, value...);
           if constexpr (p + 1 == F::kPasses && std::is_pointer_v<Added>) {
-            added[first + place] = s.value[0];
+            added[first + j] = s.value[0];
           }
           return s;
         };
-        return Total<S, Acc, kEachOf<In...>>(
+        return Total<level, S, Acc>(
             n, statistic,
-            [=](int64_t j) XLA_FFI_OPS_INLINED { ahead(first + j); });
+            [=](int64_t j) XLA_FFI_OPS_INLINED { ahead(first + j); }, x...);
       };
       S* const statistic = StatisticOf<S, Acc>(part, i, cols, first);
       const int64_t whole = std::min(kPiece<Acc>, part.end - first);
@@ -73,57 +69,49 @@ XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
       f.Finish(Pass<p>(), row, cols > kPiece<Acc> ? total.value() : sum,
                static_cast<Acc>(count));
     }
-    RunPasses<p + 1, Acc>(f, row, i, cols, sample, part, ahead, added, in...);
+    RunPasses<p + 1, level, Acc>(f, row, i, cols, sample, part, ahead, added,
+                                 in...);
   }
 }
 
-// Stores value(take, place), which are one or two, for each of n elements, and
-// adds column(take) to the sums, in the order of SplitPairs.
-template <int m, typename Value, typename Column>
-XLA_FFI_OPS_HD void StorePairs(int64_t n, const Value& value,
-                               const Column& column, StoredPairs y,
-                               StoredPairs z, const Outputs<float, m>& sums) {
-  constexpr int outputs = sizeof(value(TakeOne{0}, 0).value) / sizeof(float);
-  const int64_t second = (n + 1) / 2;
+// Stores n elements, which are computed from the pieces x, and adds to the sums
+// over rows.
+template <int level, typename Acc, typename F, typename T, int m, typename... X>
+XLA_FFI_OPS_HD void StorePiece(const F& f, const typename F::Row& row,
+                               int64_t n, T* y, T* z,
+                               const Outputs<Acc, m>& sums, X... x) {
+  ForBlocks<kBlock<Acc>>(n, [=](int64_t j, auto count) XLA_FFI_OPS_INLINED {
+    constexpr int size = decltype(count)::value;
+    const auto store = [=](const auto&... block) XLA_FFI_OPS_INLINED {
+      // All is computed before the stores: as an output could be an input, the
+      // compiler would load it once more.
+      Acc values[F::kOutputs][size];
 #pragma omp simd
-  for (int64_t k = 0; k < n / 2; ++k) {
-    // All is computed before the stores: g++ 12 vectorizes no other order.
-    const auto a = value(TakeAt<0>{k}, k);
-    const auto b = value(TakeAt<1>{k}, second + k);
-    const uint32_t word = StoredPairs::Join(a.value[0], b.value[0]);
-    if constexpr (m > 0) {
-      const auto c = column(TakeAt<0>{k});
-      const auto d = column(TakeAt<1>{k});
-      sums.data[0][k] += c.value[0];
-      sums.data[0][second + k] += d.value[0];
-      if constexpr (m > 1) {
-        sums.data[1][k] += c.value[1];
-        sums.data[1][second + k] += d.value[1];
+      for (int k = 0; k < size; ++k) {
+        const auto value = f.Store(row, Acc(block[k])...);
+        if constexpr (m > 0) {
+          const auto terms = f.Column(row, Acc(block[k])...);
+          sums.data[0][j + k] += terms.value[0];
+          if constexpr (m > 1) sums.data[1][j + k] += terms.value[1];
+        }
+        values[0][k] = value.value[0];
+        if constexpr (F::kOutputs > 1) values[1][k] = value.value[1];
       }
-    }
-    if constexpr (outputs > 1) {
-      z.Put(k, StoredPairs::Join(a.value[1], b.value[1]));
-    }
-    y.Put(k, word);
-  }
-  if (n % 2 != 0) {
-    const auto last = value(TakeOne{n - 1}, n / 2);
-    if constexpr (m > 0) {
-      const auto terms = column(TakeOne{n - 1});
-      for (int i = 0; i < m; ++i) sums.data[i][n / 2] += terms.value[i];
-    }
-    y.PutOne(n - 1, last.value[0]);
-    if constexpr (outputs > 1) z.PutOne(n - 1, last.value[1]);
-  }
+      Put<level>(values[0], y, j);
+      if constexpr (F::kOutputs > 1) Put<level>(values[1], z, j);
+    };
+    store(x.template Take<level, size>(j)...);
+  });
 }
 
 // The `part` of row i; what it adds to the sums over rows is added to
 // `columns`.
-template <typename F, typename Acc, int m, typename... In>
-XLA_FFI_OPS_HD void RunRow(
-    const F& f, int64_t i, int64_t cols, const RowPart& part,
-    const Operands<OutputRows<Acc>, F::kOutputs>& outputs,
-    const Outputs<Acc, m>& columns, In&... in) {
+template <int level, typename F, typename T, typename Acc, int m,
+          typename... In>
+XLA_FFI_OPS_HD void RunRow(const F& f, int64_t i, int64_t cols,
+                           const RowPart& part,
+                           const Operands<OutputRows<T>, F::kOutputs>& outputs,
+                           const Outputs<Acc, m>& columns, In&... in) {
   constexpr int n = F::kOutputs;
   // Stores wait for lines that are not in a cache, up to a third of the time.
   // So the passes prefetch them.
@@ -142,7 +130,8 @@ XLA_FFI_OPS_HD void RunRow(
       if (cols <= kCachedCols) sample = std::min(cols, kSample);
     }
     while (true) {
-      RunPasses<0, Acc>(f, row, i, cols, sample, part, fetch, nullptr, in...);
+      RunPasses<0, level, Acc>(f, row, i, cols, sample, part, fetch, nullptr,
+                               in...);
       if constexpr (kAccepts<F>) {
         if (sample < cols && !f.Accepts(row)) {
           sample = cols;
@@ -155,59 +144,35 @@ XLA_FFI_OPS_HD void RunRow(
   if (part.ends) known[i] = row;
   if (!part.Has(F::kPasses)) return;
   if (part.begin == 0) f.Save(i, row);  // Once for each row.
-  // Without passes, no whole piece is kept for this: so it stays in the cache.
-  constexpr int64_t kMost = F::kPasses > 0 ? kPiece<Acc> : kStored<Acc>;
-  for (int64_t first = part.begin; first < part.end; first += kMost) {
-    const int64_t count = std::min(kMost, part.end - first);
-    const auto sums = columns.At(first - part.begin);
-    if constexpr (kEachOf<In...> == 2) {
-      const StoredPairs y = outputs[0].InPairs(i, first);
-      const StoredPairs z = outputs[n - 1].InPairs(i, first);
-      const auto store = [=](auto... x) XLA_FFI_OPS_INLINED {
-        const auto values = [=](auto take, int64_t) XLA_FFI_OPS_INLINED {
-          return f.Store(row, Acc(take(x))...);
-        };
-        const auto column = [=](auto take) XLA_FFI_OPS_INLINED {
-          if constexpr (m > 0) return f.Column(row, Acc(take(x))...);
-        };
-        StorePairs(count, values, column, y, z, sums);
-      };
-      store(in.Piece(i, first, count)...);
-      continue;
-    }
-    const auto store = [=, &outputs](auto... x) XLA_FFI_OPS_INLINED {
-      for (int64_t done = 0; done < count; done += kStored<Acc>) {
-        const int64_t stored = std::min(kStored<Acc>, count - done);
-        Acc* const y = outputs[0].Piece(i, first + done);
-        Acc* const z = outputs[n - 1].Piece(i, first + done);
-#pragma omp simd
-        for (int64_t k = 0; k < stored; ++k) {
-          // All is loaded before the stores: as an output could be an input,
-          // the compiler would load it once more.
-          const int64_t j = done + k;
-          const TakeAt<0> take{j};
-          const auto values = f.Store(row, Acc(take(x))...);
-          if constexpr (m > 0) {
-            const auto terms = f.Column(row, Acc(take(x))...);
-            sums.data[0][j] += terms.value[0];
-            if constexpr (m > 1) sums.data[1][j] += terms.value[1];
-          }
-          y[k] = values.value[0];
-          if constexpr (n > 1) z[k] = values.value[1];
-        }
-        for (int o = 0; o < n; ++o) outputs[o].Store(i, first + done, stored);
-      }
-    };
-    store(in.Piece(i, first, count)...);
+  for (int64_t first = part.begin; first < part.end; first += kPiece<Acc>) {
+    const int64_t count = std::min(kPiece<Acc>, part.end - first);
+    StorePiece<level>(f, row, count, outputs[0].Piece(i, first),
+                      outputs[n - 1].Piece(i, first),
+                      columns.At(first - part.begin),
+                      in.Piece(i, first, count)...);
   }
 }
 
+// A formula that has StoreAdded, which stores from that.
+template <typename F>
+struct FromAdded {
+  using Row = typename F::Row;
+  static constexpr int kOutputs = 1;
+
+  template <typename Acc>
+  XLA_FFI_OPS_HD Values<Acc, 1> Store(const Row& row, Acc added) const {
+    return f.StoreAdded(row, added);
+  }
+
+  F f;
+};
+
 // Row i of a formula that has StoreAdded, and no weights. Such passes compute
 // much: they fetch the next row, too.
-template <typename F, typename Acc, typename... In>
+template <int level, typename F, typename T, typename Acc, typename... In>
 XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
                                   const RowPart& part,
-                                  const OutputRows<Acc>& output, Acc* added,
+                                  const OutputRows<T>& output, Acc* added,
                                   In&... in) {
   const FetchedRow y = output.Fetched(i);
   const auto fetch = [=](auto... x) XLA_FFI_OPS_INLINED {
@@ -217,46 +182,35 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
     };
   };
   typename F::Row row = f.Load(i);
-  RunPasses<0, Acc>(f, row, i, cols, cols, part, fetch(in.Fetched(i + 1)...),
-                    added, in...);
+  RunPasses<0, level, Acc>(f, row, i, cols, cols, part,
+                           fetch(in.Fetched(i + 1)...), added, in...);
   f.Save(i, row);
-  constexpr int64_t kMost = kEachOf<In...> == 2 ? kPiece<Acc> : kStored<Acc>;
-  for (int64_t first = 0; first < cols; first += kMost) {
-    const int64_t n = std::min(kMost, cols - first);
-    if constexpr (kEachOf<In...> == 2) {
-      const auto value = [=, &f](auto, int64_t place) XLA_FFI_OPS_INLINED {
-        return f.StoreAdded(row, added[first + place]);
-      };
-      const StoredPairs y = output.InPairs(i, first);
-      StorePairs<0>(n, value, 0, y, y, {});
-      continue;
-    }
-    Acc* const values = output.Piece(i, first);
-#pragma omp simd
-    for (int64_t j = 0; j < n; ++j) {
-      values[j] = f.StoreAdded(row, added[first + j]).value[0];
-    }
-    output.Store(i, first, n);
-  }
+  StorePiece<level>(FromAdded<F>{f}, row, cols, output.Piece(i, 0),
+                    output.Piece(i, 0), Outputs<Acc, 0>(),
+                    Elements<Acc>{added});
 }
 
 // The `part` of rows [begin, end); what they add to the sums over rows is added
-// to `columns`. In: InputRows; PairRows and SplitRows; or AbsentRows.
-template <typename F, typename Acc, int m, typename... In>
+// to `columns`. In: InputRows, HalfRows or AbsentRows.
+template <int level, typename F, typename T, typename Acc, int m,
+          typename... In>
 XLA_FFI_OPS_HD void RunBlock(
     const F& f, int64_t begin, int64_t end, int64_t cols, const RowPart& part,
-    const Operands<OutputRows<Acc>, F::kOutputs>& outputs,
+    const Operands<OutputRows<T>, F::kOutputs>& outputs,
     const Outputs<Acc, m>& columns, In&... in) {
   int64_t row = begin;
   if constexpr (kStoresAdded<F>) {
     if (part.phase == RowPart::kAll && cols <= kCachedCols) {
       std::vector<Acc> added(cols);
       for (; row < end; ++row) {
-        RunRowByAdded(f, row, cols, part, outputs[0], added.data(), in...);
+        RunRowByAdded<level>(f, row, cols, part, outputs[0], added.data(),
+                             in...);
       }
     }
   }
-  for (; row < end; ++row) RunRow(f, row, cols, part, outputs, columns, in...);
+  for (; row < end; ++row) {
+    RunRow<level>(f, row, cols, part, outputs, columns, in...);
+  }
 }
 
 }  // namespace xla_ffi_ops::internal

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers of 16 bits, to float and back in registers.
+//
+// The instructions are written as such: g++ 12 makes none of them of loops, and
+// refuses intrinsics in what is compiled for several levels.
+#ifndef XLA_FFI_OPS_KIT_HALF_VECTORS_H_
+#define XLA_FFI_OPS_KIT_HALF_VECTORS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "xla_ffi_ops/kit/cpu_level.h"
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/float16.h"
+
+namespace xla_ffi_ops::internal {
+
+// The compiler's vectors.
+template <typename T, int lanes>
+struct VecOf {
+  typedef T type __attribute__((vector_size(lanes * sizeof(T))));
+};
+template <typename T, int lanes>
+using Vec = typename VecOf<T, lanes>::type;
+
+// n numbers of 16 bits, in a register of at least 16 bytes.
+template <int n>
+using Halves = Vec<int16_t, std::max(n, 8)>;
+
+// These need at least four lanes, and level 3, which has F16C.
+template <int n>
+XLA_FFI_OPS_HD void Widen(Float16, const Halves<n>& x, Vec<float, n>* y) {
+  asm("vcvtph2ps %1, %0" : "=v"(*y) : "vm"(x));
+}
+template <int n>
+XLA_FFI_OPS_HD void NarrowAll(Float16, const Vec<float, n> (&x)[1],
+                              Halves<n>* y) {
+  asm("vcvtps2ph $0, %1, %0" : "=v"(*y) : "v"(*x));  // $0: to nearest even
+}
+
+// BFloat16::RoundUpper of each lane.
+template <int n>
+XLA_FFI_OPS_HD void RoundUpper(const Vec<float, n>& x, Vec<uint32_t, n>* y) {
+  const auto bits = (Vec<uint32_t, n>)x;
+  const auto rounded = bits + 0x7fff + ((bits >> 16) & 1);
+  *y = x != x ? bits | 0x400000 : rounded;
+}
+template <int n, int... i>
+XLA_FFI_OPS_HD void ToUpper(const Halves<n>& x, Vec<int16_t, 2 * n>* y,
+                            std::integer_sequence<int, i...>) {
+  constexpr int zero = std::max(n, 8);
+  *y = __builtin_shufflevector(x, Halves<n>{}, (i % 2 == 0 ? zero : i / 2)...);
+}
+template <int n>
+XLA_FFI_OPS_HD void Widen(BFloat16, const Halves<n>& x, Vec<float, n>* y) {
+  Vec<int16_t, 2 * n> parts;
+  ToUpper<n>(x, &parts, std::make_integer_sequence<int, 2 * n>());
+  *y = (Vec<float, n>)parts;
+}
+// The upper halves of the lanes of a, and then of b.
+template <int n, int... i>
+XLA_FFI_OPS_HD void TakeUpper(const Vec<uint32_t, n>& a,
+                              const Vec<uint32_t, n>& b, Vec<int16_t, 2 * n>* y,
+                              std::integer_sequence<int, i...>) {
+  using Parts = Vec<int16_t, 2 * n>;
+  *y = __builtin_shufflevector((Parts)a, (Parts)b, (2 * i + 1)...);
+}
+template <int n>
+XLA_FFI_OPS_HD void NarrowAll(BFloat16, const Vec<float, n> (&x)[2],
+                              Vec<int16_t, 2 * n>* y) {
+  Vec<uint32_t, n> bits[2];
+  RoundUpper<n>(x[0], &bits[0]);
+  RoundUpper<n>(x[1], &bits[1]);
+  TakeUpper<n>(bits[0], bits[1], y, std::make_integer_sequence<int, 2 * n>());
+}
+
+// n numbers, to float and back. If the floats are in an array, and a loop over
+// all of it is vectorized, g++ 12 leaves nothing of the array in memory.
+template <int level, int n, typename T>
+XLA_FFI_OPS_HD void WidenBlock(const T* x, float* y) {
+  constexpr int lanes = std::min(n, kVectorBytes<level> / 4);
+  if constexpr (level >= 3 && lanes >= 8) {
+#pragma GCC unroll 4
+    for (int i = 0; i < n; i += lanes) {
+      Vec<float, lanes> wide;
+      Halves<lanes> half;
+      std::memcpy(&half, x + i, sizeof(half));
+      Widen<lanes>(T(), half, &wide);
+      std::memcpy(y + i, &wide, sizeof(wide));
+    }
+  } else {
+    for (int i = 0; i < n; ++i) y[i] = x[i];
+  }
+}
+template <int level, int n, typename T>
+XLA_FFI_OPS_HD void NarrowBlock(const float* x, T* y) {
+  // Two registers of floats are one of bfloat16.
+  constexpr int halves = std::is_same_v<T, BFloat16> ? 2 : 1;
+  constexpr int lanes = std::min(n / halves, kVectorBytes<level> / 4);
+  if constexpr (level >= 3 && lanes * halves >= 8) {
+#pragma GCC unroll 4
+    for (int i = 0; i < n; i += halves * lanes) {
+      Vec<float, lanes> wide[halves];
+      Vec<int16_t, halves * lanes> half;
+      for (int k = 0; k < halves; ++k) {
+        std::memcpy(&wide[k], x + i + k * lanes, sizeof(wide[k]));
+      }
+      NarrowAll<lanes>(T(), wide, &half);
+      std::memcpy(static_cast<void*>(y + i), &half, sizeof(half));
+    }
+  } else {
+    for (int i = 0; i < n; ++i) y[i] = x[i];
+  }
+}
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_KIT_HALF_VECTORS_H_
