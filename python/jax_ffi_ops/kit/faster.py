@@ -28,15 +28,15 @@ class Least(NamedTuple):
   shared: int | None = None
 
 
-# Measured on one thread, in a loop in a program: on a Zen 5, and on a Zen 3 for
-# 16 bits at level 3. `shared` was measured with two threads on a Zen 4: from
-# 2**16 elements on, jax.numpy takes 2 to 7 times as long in a single call, and
-# 1.2 to 3 times in a loop.
+# Measured on one thread, in a loop in a program: on a Zen 5, and for 16 bits on
+# a Zen 4. `shared` was measured with two threads on a Zen 4: from 2**16 elements
+# on, jax.numpy takes 2 to 7 times as long in a single call, and 1.2 to 3 times
+# in a loop.
 _FORWARD = Least(2**18, cols=512, shared=2**16, sizes={
-    (3, "bfloat16"): 2**14, (3, "float16"): 2**18,
-    (4, "bfloat16"): 2**16, (4, "float16"): 2**16,
+    (3, "bfloat16"): 2**14, (3, "float16"): 2**14,
+    (4, "bfloat16"): 2**14, (4, "float16"): 2**14,
 })  # fmt: skip
-_BACKWARD = Least(2**12, cols=256, sizes={(3, "float16"): 2**14})
+_BACKWARD = Least(2**12, cols=256)
 
 
 def faster_for_rows(
