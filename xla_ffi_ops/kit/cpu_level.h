@@ -109,7 +109,7 @@ void RunV1(const Body& body) {
 // not is compiled for the oldest level. `most` is the highest level that is
 // used.
 template <int least = 0, typename Body>
-void AtCpuLevel(const Body& body, int most = 4) {
+void AtCpuLevel(const Body& body, [[maybe_unused]] int most = 4) {
 #ifdef XLA_FFI_OPS_CPU_LEVELS
   const int level = std::min(CpuLevel(), most);
   if (level == 4) return internal::RunV4(body);

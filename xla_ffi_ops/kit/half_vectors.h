@@ -33,12 +33,20 @@ using Halves = Vec<int16_t, std::max(n, 8)>;
 // These need at least four lanes, and level 3, which has F16C.
 template <int n>
 XLA_FFI_OPS_HD void Widen(Float16, const Halves<n>& x, Vec<float, n>* y) {
+#ifdef __clang__
+  *y = __builtin_convertvector((Vec<__fp16, n>)x, Vec<float, n>);
+#else
   asm("vcvtph2ps %1, %0" : "=v"(*y) : "vm"(x));
+#endif
 }
 template <int n>
 XLA_FFI_OPS_HD void NarrowAll(Float16, const Vec<float, n> (&x)[1],
                               Halves<n>* y) {
+#ifdef __clang__
+  *y = (Halves<n>)__builtin_convertvector(*x, Vec<__fp16, n>);
+#else
   asm("vcvtps2ph $0, %1, %0" : "=v"(*y) : "v"(*x));  // $0: to nearest even
+#endif
 }
 
 // BFloat16::RoundUpper of each lane.

@@ -39,7 +39,7 @@ template <int level, typename S, typename Acc, typename Statistic,
           typename Ahead, typename... X>
 XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead, X... x) {
   constexpr int numbers = sizeof(S) / sizeof(Acc);
-  constexpr int kLanes = kBlock<Acc>;
+  static constexpr int kLanes = kBlock<Acc>;
   constexpr int kLine = std::max({X::kLine...});  // of a cache
   constexpr int64_t kGroup = 16 * kLanes;
   static_assert(kPiece<Acc> <= 16 * kGroup);
