@@ -255,6 +255,21 @@ class TextTest(parameterized.TestCase):
     text = _text(reference, {"n": 1000})
     self.assertEqual(text.count("< 1000;"), 3)
 
+  def test_adds_outer_products_to_large_carries_in_place(self):
+    def reference(x, w):
+      step = lambda h, _: (jnp.tanh(w @ h), None)
+      return jax.lax.scan(step, x, jnp.zeros(9))[0]
+
+    text = _text(reference, {"n": 9}, True, signature="(n),(n,n)->(n)")
+    self.assertRegex(
+        " ".join(text.split()),
+        r"(a\d+\[[^\]]*\]) = \(\1 \+ \(a\d+\[i\d+\] \* a\d+\[i\d+\]\)\);",
+    )
+
+  def test_squares_of_open_dimensions(self):
+    text = _text(lambda x: (x + x.T) @ x, {}, signature="(n,n)->(n,n)")
+    self.assertIn("Bytes<float_v>(size_n*size_n)", text)
+
 
 if __name__ == "__main__":
   absltest.main()

@@ -232,6 +232,17 @@ def control(a, b):
       lambda i, x: lax.dynamic_update_slice(x, x[:80], (i + 5,)),
       jnp.arange(100.0),
   )  # fmt: skip
+  # Large carries that change in place, unless others are read, too.
+  square = b[0] * jnp.arange(81.0).reshape(9, 9)
+  row = jnp.arange(9.0)
+  together = lax.fori_loop(
+      0, 3,
+      lambda i, c: (
+          c[0] * c[1], c[1] + 0.5, 0.5 * c[2].T + c[2], c[3].T + c[0],
+          c[4] + jnp.tensordot(c[1] * row, row + i, 0).T,
+      ),
+      (square, b[0], square, square, square),
+  )  # fmt: skip
   in_some_lanes = lax.while_loop(
       lambda c: c[0] < jnp.abs(a) + 3,
       lambda c: (c[0] + 1, c[1].at[c[0]].set(b[0] * c[0])),
@@ -280,7 +291,7 @@ def control(a, b):
   return (
       branches, scanned[1][0] * 2, ragged, nested, followed, constant,
       by_condition, under_vmap, scanned, in_place, in_some_lanes, swapped,
-      moved_along, by_itself,
+      moved_along, by_itself, together,
       lax.fori_loop(0, 5, lambda i, x: x * 0.5 + i, b),
       lax.fori_loop(0, jnp.abs(a) % 5, lambda i, x: x * 0.5 + i, b),
       lax.cond(a > 0, jnp.sin, lambda x: x * 2, b),
@@ -359,6 +370,8 @@ def sorts(a, b, c):
       jnp.sort(c, 0), jnp.argsort(c, 1),
       jnp.sort(a), jnp.argsort(b), lax.sort_key_val(a, b), jnp.sort(b)[::-1],
       jnp.median(b), lax.sort([a, b], num_keys=2),
+      jnp.searchsorted(jnp.sort(b), c[0]),
+      *(p.bind(b, c[0, :7]) for p in (lax.eq_to_p, lax.le_to_p, lax.lt_to_p)),
       jnp.argmax(c, 1), jnp.argmin(c, 0), jnp.argmax(b), jnp.argmin(b),
   )  # fmt: skip
 

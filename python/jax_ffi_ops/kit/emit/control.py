@@ -8,6 +8,7 @@ that differs between lanes computes all cases that some lane takes, and selects.
 """
 
 import functools
+import re
 
 import jax
 from jax.extend import core as jex_core
@@ -37,6 +38,13 @@ def _variable(body, start: values.Value, lanes: bool) -> values.Value:
   )
 
 
+def _is_in_place(to: values.Memory, value: values.Value) -> bool:
+  """Returns whether elements need only those at their own places of `to`."""
+  index = ["0" if n == 1 else f"i{d}" for d, n in enumerate(to.shape)]
+  others = value.at(index).replace(to.at(index), "")
+  return not re.search(rf"\b{to.buffer}\b", others)
+
+
 def _assign(body, variables, results, mask=None) -> None:
   """Gives all variables their next values; with a mask, in some lanes."""
   writer, waiting = body.writer, []
@@ -47,9 +55,12 @@ def _assign(body, variables, results, mask=None) -> None:
       is_memory = isinstance(value, values.Memory)
       if is_memory and value.buffer == to.buffer and value.is_whole:
         continue  # Changed in place.
-      if not is_memory or value.reads & _reads(variables):
+      others = _reads(x for x in variables if x is not to)
+      own_too = value.reads & to.reads and not _is_in_place(to, value)
+      if own_too or value.reads & others:
         value = writer.copied(value, value.lanes)
-      waiting.append(functools.partial(writer.store, to, value, own))
+      # First: elements may be made of variables that are scalars.
+      waiting.insert(0, functools.partial(writer.store, to, value, own))
       continue
     names = writer.names_in_lanes(value, to.lanes).ravel()
     for name, text in zip(to.names.ravel(), names):

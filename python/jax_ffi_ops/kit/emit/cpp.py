@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 import math
+import re
 from typing import Any
 
 import jax
@@ -123,6 +124,8 @@ def dim(number: Any) -> str:
   text = str(number)
   if isinstance(number, int):
     return text
+  power = lambda found: "*".join([found[1]] * int(found[2]))
+  text = re.sub(r"(\w+)\^(\d+)", power, text)
   if "(" in text.replace("mod(", "") or "^" in text:
     raise errors.Unsupported(f"the size {text} of an open dimension")
   text = text.replace("mod(", "Modulo(")

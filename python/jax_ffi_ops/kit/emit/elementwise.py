@@ -123,7 +123,10 @@ def _by_table(body, equation, *args):
     text = f"{{}} {_OPERATORS[name]} {{}}"
     if dtype != args[0].dtype and ctype != "bool":  # A comparison.
       text = f"As<{ctype}>({text})"
-  neutral = cpp.literal(_NEUTRAL[name], dtype) if name in _NEUTRAL else None
+  neutral = None
+  if name in _NEUTRAL:
+    lanes = all(x.lanes for x in args)
+    neutral = body.writer.literal(_NEUTRAL[name], dtype, lanes)
 
   def function(*parts):
     if neutral in parts:
@@ -174,6 +177,21 @@ def _select(body, equation, which, *cases):
     return found
 
   return body.retrace(by_number, which, *cases)
+
+
+@rule("eq_to", "le_to", "lt_to")
+def _total_order(body, equation, *args):
+  """Compares bits: -0.0 is less than 0.0, and infinity is less than NaN."""
+
+  def key(x):
+    if not cpp.is_float(x.dtype):
+      return x
+    x = x if x.dtype.itemsize > 2 else x.astype(np.float32)
+    bits = jax.lax.bitcast_convert_type(x, f"int{8 * x.dtype.itemsize}")
+    return jnp.where(bits < 0, bits ^ jnp.iinfo(bits.dtype).max, bits)
+
+  compare = getattr(jax.lax, equation.name.removesuffix("_to"))
+  return body.retrace(lambda a, b: compare(key(a), key(b)), *args)
 
 
 @rule("integer_pow")

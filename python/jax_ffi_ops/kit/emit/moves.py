@@ -7,6 +7,7 @@ of them goes where.
 """
 
 from collections.abc import Callable
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,12 @@ def _reshape(body, equation, x):
 
 @rule("transpose")
 def _transpose(body, equation, x):
-  return moved(body, x, lambda x: x.ordered(equation.params["permutation"]))
+  dims = equation.params["permutation"]
+  if isinstance(x, values.Lazy) and equation.uses == (1,):
+    back = np.argsort(dims)
+    element = lambda index: x.at([index[d] for d in back])
+    return dataclasses.replace(x, shape=equation.shape, element=element)
+  return moved(body, x, lambda x: x.ordered(dims))
 
 
 @rule("broadcast_in_dim")

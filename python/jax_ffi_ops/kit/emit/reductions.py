@@ -98,7 +98,9 @@ def _dot(body, equation, a, b):
   batch = len(batched[0])
   loops, left = a.shape[:batch], a.shape[batch : batch + rows]
   right, depth = b.shape[batch : batch + cols], a.shape[batch + rows :]
-  if isinstance(a, values.Scalars) and isinstance(b, values.Scalars):
+  # A large outer product is written where it is used.
+  is_lazy = not depth and not values.is_small(equation.shape)
+  if {type(a), type(b)} == {values.Scalars} and not is_lazy:
     if cpp.size(a.shape) * cpp.size(right) <= _UNROLLED:
       x = a.names.reshape(*map(cpp.size, (loops, left, depth)))
       y = b.names.reshape(*map(cpp.size, (loops, right, depth)))
@@ -134,4 +136,5 @@ def _product(ranks, by_rows, dtype, a, b):
   if by_rows:
     last, axes = axes, range(batch + rows, batch + rows + depth)
     a, b = (jnp.moveaxis(x, last, axes) for x in (a, b))
-  return jax.lax.reduce_sum(a.astype(dtype) * b.astype(dtype), axes)
+  product = a.astype(dtype) * b.astype(dtype)
+  return jax.lax.reduce_sum(product, axes) if depth else product
