@@ -55,6 +55,9 @@ struct Numbers {
   }
 };
 
+template <typename T>
+using ElementOf = typename Numbers<T>::Element;
+
 // For comparisons. Floating-point numbers become integers in the same order,
 // with NaN, of either sign, first or last: g++ 12 vectorizes maxima and minima
 // of integers only.

@@ -133,28 +133,34 @@ class BackwardGroup : SignalGroup<T, lanes> {
   using Base::kPiece, Base::states_, Base::z_;
 
  public:
-  BackwardGroup(const FilterGradients<T>& call, int64_t begin, int used)
-      : Base(call, begin, used),
-        x_(this->Of(call.x)),
-        y_(this->Of(call.y)),
-        dy_(this->Of(call.dy)),
-        dx_(call.dx ? this->Of(call.dx, call.n) : LanesAt<T, lanes>{}),
+  explicit BackwardGroup(const FilterGradients<T>& call)
+      : Base(call),
+        call_(call),
+        wants_sums_(call.db0 || call.db || call.da),
         passed_(std::max<int64_t>(0, call.sections - 1)),
         sums_((call.sections + 2 * states_) * lanes),
-        memory_(5 * call.order),
-        pieces_(call.sections + 2) {
-    const bool sums = call.db0 || call.db || call.da;
-    if (sums && passed_ > 0) KeepStates();
-    this->Load(call.dzf, z_);
-    for (int64_t left = call.n; left > 0; left = (left - 1) / kPiece * kPiece) {
+        memory_(call.order > 2 ? 5 * call.order : 0),
+        pieces_(wants_sums_ ? call.sections + 2 : 1) {}
+
+  void Run(int64_t begin, int used) {
+    this->Take(begin, used);
+    x_ = this->Of(call_.x);
+    y_ = this->Of(call_.y);
+    dy_ = this->Of(call_.dy);
+    if (call_.dx) dx_ = this->Of(call_.dx, call_.n);
+    std::fill(sums_.begin(), sums_.end(), T());
+    if (wants_sums_ && passed_ > 0) KeepStates();
+    this->Load(call_.dzf, z_);
+    for (int64_t left = call_.n; left > 0;
+         left = (left - 1) / kPiece * kPiece) {
       const int64_t done = (left - 1) / kPiece * kPiece;
-      sums ? GoBack<true>(done) : GoBack<false>(done);
+      wants_sums_ ? GoBack<true>(done) : GoBack<false>(done);
     }
     const FilterSums<T> found = Sums(0);
-    if (call.db0) this->Store(found.b0, call.sections, call.db0);
-    if (call.db) this->Store(found.b, states_, call.db);
-    if (call.da) this->Store(found.a, states_, call.da);
-    if (call.dzi) this->Store(z_, states_, call.dzi);
+    if (call_.db0) this->Store(found.b0, call_.sections, call_.db0);
+    if (call_.db) this->Store(found.b, states_, call_.db);
+    if (call_.da) this->Store(found.a, states_, call_.da);
+    if (call_.dzi) this->Store(z_, states_, call_.dzi);
   }
 
  private:
@@ -165,12 +171,13 @@ class BackwardGroup : SignalGroup<T, lanes> {
   // Those of all sections but the last, where each piece begins.
   void KeepStates() {
     T* const piece = pieces_[0].at;
-    for (int64_t done = 0; done < this->call_.n; done += kPiece) {
-      const int64_t each = passed_ * this->call_.order * lanes;
+    kept_.clear();
+    for (int64_t done = 0; done < call_.n; done += kPiece) {
+      const int64_t each = passed_ * call_.order * lanes;
       kept_.insert(kept_.end(), z_, z_ + each);
       this->template CopyAfter<true>(done, x_, piece);
       for (int64_t s = 0; s < passed_; ++s) {
-        RunSection<lanes>(this->Section(s), this->call_.order, piece,
+        RunSection<lanes>(this->Section(s), call_.order, piece,
                           this->Steps(done));
       }
     }
@@ -178,7 +185,7 @@ class BackwardGroup : SignalGroup<T, lanes> {
 
   template <bool sums>
   void GoBack(int64_t done) {
-    const int64_t sections = this->call_.sections, order = this->call_.order;
+    const int64_t sections = call_.sections, order = call_.order;
     const int64_t n = this->Steps(done);
     if constexpr (sums) {
       this->template CopyAfter<true>(done, x_, pieces_[0].at);
@@ -191,26 +198,32 @@ class BackwardGroup : SignalGroup<T, lanes> {
         RunSection<lanes>(section, order, pieces_[s + 1].at, n);
       }
     }
-    T* const piece = pieces_[sections + 1].at;
+    T* const piece = pieces_.back().at;
     this->template CopyAfter<true>(done, dy_, piece);
     for (int64_t s = sections; s-- > 0;) {
-      RunBack<sums, lanes>(this->Section(s), Sums(s), order, memory_.data(),
-                           pieces_[s].at, pieces_[s + 1].at, piece, n);
+      const T* const x = pieces_[sums ? s : 0].at;
+      const T* const y = pieces_[sums ? s + 1 : 0].at;
+      RunBack<sums, lanes>(this->Section(s), Sums(s), order, memory_.data(), x,
+                           y, piece, n);
     }
-    if (dx_.stride > 0) this->template CopyAfter<false>(done, dx_, piece);
+    if (call_.dx) this->template CopyAfter<false>(done, dx_, piece);
   }
 
   FilterSums<T> Sums(int64_t s) {
-    const int64_t order = this->call_.order;
-    T* const b = sums_.data() + (this->call_.sections + s * order) * lanes;
+    const int64_t order = call_.order;
+    T* const b = sums_.data() + (call_.sections + s * order) * lanes;
     return {sums_.data() + s * lanes, b, b + states_ * lanes};
   }
 
-  const LanesAt<const T, lanes> x_, y_, dy_;
-  const LanesAt<T, lanes> dx_;
+  const FilterGradients<T>& call_;
+  const bool wants_sums_;
   const int64_t passed_;
+  LanesAt<const T, lanes> x_, y_, dy_;
+  LanesAt<T, lanes> dx_;
   std::vector<T> sums_, kept_;
   std::vector<BackLanes<T, lanes>> memory_;
+  // x, what each section passes on, and at last the cotangents. Without sums,
+  // these alone: more would not stay in the fastest cache.
   std::vector<Piece> pieces_;
 };
 

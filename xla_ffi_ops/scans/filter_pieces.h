@@ -34,28 +34,41 @@ struct LanesAt {
   int64_t stride;
 };
 
-// Where the signals of a result are, [rows, steps, columns]; see below.
-template <int lanes, typename T>
-LanesAt<T, lanes> LanesOf(T* x, int64_t steps, int64_t columns, int64_t begin,
-                          int used) {
-  LanesAt<T, lanes> found = {{}, columns};
+// Signals from `begin` on, each at(row, column). Lanes that are not used repeat
+// the last.
+template <typename T, int lanes, typename At>
+LanesAt<T, lanes> EachLane(int64_t stride, int64_t columns, int64_t begin,
+                           int used, At at) {
+  LanesAt<T, lanes> found = {{}, stride};
+  int64_t row = begin / columns, column = begin % columns;
   for (int lane = 0; lane < lanes; ++lane) {
-    const int64_t signal = begin + std::min(lane, used - 1);
-    found.at[lane] = x + signal / columns * steps * columns + signal % columns;
+    found.at[lane] = at(row, column);
+    if (lane + 1 < used && ++column == columns) {
+      column = 0;
+      ++row;
+    }
   }
   return found;
 }
 
-// Where signals from `begin` on are. Lanes that are not used repeat the last.
+// Where the signals of a result are, [rows, steps, columns].
+template <int lanes, typename T>
+LanesAt<T, lanes> LanesOf(T* x, int64_t steps, int64_t columns, int64_t begin,
+                          int used) {
+  return EachLane<T, lanes>(columns, columns, begin, used,
+                            [=](int64_t row, int64_t column) {
+                              return x + row * steps * columns + column;
+                            });
+}
+
+// Where those of an operand are.
 template <int lanes, typename T>
 LanesAt<const T, lanes> LanesOf(const RecurrenceOperand<T>& x, int64_t columns,
                                 int64_t begin, int used) {
-  LanesAt<const T, lanes> found = {{}, x.width};
-  for (int lane = 0; lane < lanes; ++lane) {
-    const int64_t signal = begin + std::min(lane, used - 1);
-    found.at[lane] = x.Row(signal / columns) + x.columns(signal % columns);
-  }
-  return found;
+  return EachLane<const T, lanes>(x.width, columns, begin, used,
+                                  [&x](int64_t row, int64_t column) {
+                                    return x.Row(row) + x.columns(column);
+                                  });
 }
 
 // Copies n elements to a piece, or from it.
@@ -111,7 +124,7 @@ void CopyPiece(const LanesAt<T, lanes>& x, int64_t n, bool reverse, int used,
         whole = used / kFilterVector<E> * kFilterVector<E>;
       }
     }
-    for (int64_t i = 0; i < n; ++i) {
+    for (int64_t i = whole == used ? done : 0; i < n; ++i) {
       E* const step = piece + (reverse ? n - 1 - i : i) * lanes;
       if (together) {
         Copy<into, lanes>(x.at[0] + i * x.stride, step);

@@ -15,27 +15,32 @@
 namespace xla_ffi_ops {
 namespace internal {
 
-// The signals of a call that are filtered at once, those from `begin` on, and
-// the numbers of their filters.
+// The signals of a call that are filtered at once, and the numbers of their
+// filters. One object takes one group of signals after the other: to make it
+// takes as long as dozens of steps.
 template <typename T, int lanes>
 class SignalGroup {
  protected:
   static constexpr int64_t kPiece = 128;  // of all lanes: 8 KiB
 
-  SignalGroup(const FilterOperands<T>& call, int64_t begin, int used)
+  explicit SignalGroup(const FilterOperands<T>& call)
       : call_(call),
-        begin_(begin),
-        used_(used),
         states_(call.sections * call.order),
         numbers_((call.sections + 3 * states_) * lanes) {
     b0_ = numbers_.data();
     b_ = b0_ + call.sections * lanes;
     a_ = b_ + states_ * lanes;
     z_ = a_ + states_ * lanes;
-    Load(call.b0, b0_);
-    Load(call.b, b_);
-    Load(call.a, a_);
-    Load(call.zi, z_);
+  }
+
+  // Goes on with the signals from `begin` on.
+  void Take(int64_t begin, int used) {
+    begin_ = begin;
+    used_ = used;
+    Load(call_.b0, b0_);
+    Load(call_.b, b_);
+    Load(call_.a, a_);
+    Load(call_.zi, z_);
   }
 
   FilterSection<T> Section(int64_t s) const {
@@ -68,44 +73,52 @@ class SignalGroup {
   }
 
   const FilterOperands<T>& call_;
-  const int64_t begin_;
-  const int used_;
+  int64_t begin_ = 0;
+  int used_ = 0;
   const int64_t states_;
   std::vector<T> numbers_;
   T *b0_, *b_, *a_, *z_;
 };
 
 template <typename T, int lanes>
-struct ForwardGroup : SignalGroup<T, lanes> {
-  ForwardGroup(const Filter<T>& call, int64_t begin, int used)
-      : SignalGroup<T, lanes>(call, begin, used) {
-    alignas(64) T piece[this->kPiece * lanes] = {};
+class ForwardGroup : SignalGroup<T, lanes> {
+ public:
+  explicit ForwardGroup(const Filter<T>& call)
+      : SignalGroup<T, lanes>(call), y_(call.y), zf_(call.zf) {}
+
+  void Run(int64_t begin, int used) {
+    this->Take(begin, used);
+    const auto& call = this->call_;
     const auto x = this->Of(call.x);
-    const auto y = this->Of(call.y, call.n);
+    const auto y = this->Of(y_, call.n);
     for (int64_t done = 0; done < call.n; done += this->kPiece) {
-      this->template CopyAfter<true>(done, x, piece);
+      this->template CopyAfter<true>(done, x, piece_);
       for (int64_t s = 0; s < call.sections; ++s) {
-        RunSection<lanes>(this->Section(s), call.order, piece,
+        RunSection<lanes>(this->Section(s), call.order, piece_,
                           this->Steps(done));
       }
-      this->template CopyAfter<false>(done, y, piece);
+      this->template CopyAfter<false>(done, y, piece_);
     }
-    this->Store(this->z_, this->states_, call.zf);
+    this->Store(this->z_, this->states_, zf_);
   }
+
+ private:
+  T *const y_, *const zf_;
+  alignas(64) T piece_[SignalGroup<T, lanes>::kPiece * lanes] = {};
 };
 
-// Calls Group<T, lanes>(call, begin, used) for signals [begin, end).
+// Runs a Group<T, lanes> of signals [begin, end).
 template <template <typename, int> class Group, typename T, typename Call>
 void RunGroups(const Call& call, int64_t begin, int64_t end) {
   constexpr int kLanes = kFilterLanes<T>;
-  for (int64_t next; begin < end; begin = next) {
-    next = std::min<int64_t>(end, begin + kLanes);
-    if (next - begin == 1) {
-      Group<T, 1>(call, begin, 1);
-    } else {
-      Group<T, kLanes>(call, begin, static_cast<int>(next - begin));
+  if (end - begin > 1) {
+    Group<T, kLanes> group(call);
+    for (; end - begin > 1; begin = std::min<int64_t>(end, begin + kLanes)) {
+      group.Run(begin,
+                static_cast<int>(std::min<int64_t>(end - begin, kLanes)));
     }
   }
+  if (begin < end) Group<T, 1>(call).Run(begin, 1);
 }
 
 }  // namespace internal

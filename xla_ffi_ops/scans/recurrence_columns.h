@@ -10,6 +10,7 @@
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/scans/elements.h"
+#include "xla_ffi_ops/scans/half_vectors.h"
 #include "xla_ffi_ops/scans/recurrence.h"
 #include "xla_ffi_ops/scans/recurrence_steps.h"
 #include "xla_ffi_ops/scans/vectors.h"
@@ -27,21 +28,23 @@ struct Lanes<E, 1> {
 
 // Steps of n columns, from one pointer to the next by a stride. Of advantages,
 // `a` has discounts and `b` rewards.
-template <typename E, bool kAdvantages>
+template <typename T, bool kAdvantages>
 struct ColumnSteps {
+  using E = ElementOf<T>;
   // So many columns go through some steps in registers: with more, a step's
   // results are better read again.
   static constexpr int64_t kFew = 32;
+  static constexpr int kLine = 64 / sizeof(T);
 
   int64_t steps, n;
-  const E* a;
+  const T* a;
   int64_t a_stride;
   bool has_one;  // whether all columns have the factor a[0]
-  const E* b;
-  E* h;
+  const T* b;
+  T* h;
   int64_t stride;  // of b, h and v
   // Of advantages:
-  const E* v = nullptr;  // values
+  const T* v = nullptr;  // values
   int64_t next = 0;      // from a value to that of the step after it
   E lambda = 0;
 
@@ -80,45 +83,110 @@ struct ColumnSteps {
   XLA_FFI_OPS_HD void Few(int64_t begin, int64_t end, int64_t j,
                           E* state) const {
     using V = typename Lanes<E, lanes>::type;
-    const auto load = [](const E* x, V* v)
-                          XLA_FFI_OPS_INLINED { std::memcpy(v, x, sizeof(V)); };
+    const auto load = [](const T* x, V* v) XLA_FFI_OPS_INLINED {
+      if constexpr (lanes == 1) {
+        *v = static_cast<E>(*x);
+      } else {
+        ReadOne<T, lanes>(x, v);
+      }
+    };
     V last, term, before, after, factor;
-    load(state + j, &last);
+    std::memcpy(&last, state + j, sizeof(V));
     for (int64_t i = begin; i < end; ++i) {
-      load(b + i * stride + j, &term);
+      const int64_t at = i * stride + j;
+      load(b + at, &term);
       if constexpr (kAdvantages) {
-        load(v + i * stride + j, &before);
-        load(v + i * stride + next + j, &after);
+        load(v + at, &before);
+        load(v + at + next, &after);
       }
       if (has_one) {
-        Advance(a[i * a_stride], term, before, after, &last);
+        Advance(static_cast<E>(a[i * a_stride]), term, before, after, &last);
       } else {
         load(a + i * a_stride + j, &factor);
         Advance(factor, term, before, after, &last);
       }
-      std::memcpy(h + i * stride + j, &last, sizeof(V));
+      if constexpr (lanes == 1) {
+        h[at] = static_cast<T>(last);
+      } else {
+        WriteOne<T, lanes>(last, h + at);
+      }
     }
     std::memcpy(state + j, &last, sizeof(V));
   }
 
-  // Computes all of them. `state` is what h is before them, and then behind.
-  void Run(E* state) const {
-    AtCpuLevel([this, state]() XLA_FFI_OPS_INLINED {
-      constexpr int kLanes = kRecurrenceLanes<E>;
-      if (n > kFew) {
-        const E* last = state;
-        for (int64_t i = 0; i < steps; ++i, last = h + (i - 1) * stride) {
-          has_one ? Step<true>(i, last) : Step<false>(i, last);
+  // So many steps are computed for some columns before they are for the next:
+  // they stay in the cache.
+  int64_t Block() const { return std::max<int64_t>(4, kRecurrencePiece / n); }
+
+  // The same for a line of the cache. The lines of later steps are fetched: to
+  // read several arrays and convert them leaves the memory idle.
+  template <int lanes>
+  XLA_FFI_OPS_HD void Line(int64_t begin, int64_t end, int64_t j,
+                           E* state) const {
+    constexpr int kVectors = kLine / lanes;
+    using V = Vec<E, lanes>;
+    const int64_t ahead = 2 * Block();
+    V last[kVectors], terms[kVectors], factors[kVectors];
+    ToOrderOf<T, lanes, kVectors>(state + j, last, kEach<lanes>);
+    for (int64_t i = begin; i < end; ++i) {
+      const T* const from = b + i * stride + j;
+      const T* const own = a + i * a_stride + j;
+      T* const to = h + i * stride + j;
+      __builtin_prefetch(from + ahead * stride, false, 2);
+      __builtin_prefetch(to + ahead * stride, true, 2);
+      ReadSome<T, lanes, kVectors>(from, terms);
+      if (has_one) {
+        const E one = static_cast<E>(a[i * a_stride]);
+#pragma GCC unroll 4
+        for (int k = 0; k < kVectors; ++k) last[k] = one * last[k] + terms[k];
+      } else {
+        __builtin_prefetch(own + ahead * a_stride, false, 2);
+        ReadSome<T, lanes, kVectors>(own, factors);
+#pragma GCC unroll 4
+        for (int k = 0; k < kVectors; ++k) {
+          last[k] = factors[k] * last[k] + terms[k];
         }
-        std::copy_n(last, n, state);
-        return;
       }
-      const int64_t block = kRecurrencePiece / n;  // It stays in the cache.
+      WriteSome<T, lanes, kVectors>(last, to);
+    }
+    FromOrderOf<T, lanes, kVectors>(last, state + j, kEach<lanes>);
+  }
+
+  // Computes all of them. `state` is what h is before them, and then behind.
+  // For halves, the level has to be at least 3.
+  void Run(E* state) const {
+    AtCpuLevel<kIsHalf<T> ? 3 : 0>([this,
+                                    state](auto level) XLA_FFI_OPS_INLINED {
+      const ColumnSteps local = *this;  // in registers: h might point to *this
+      if constexpr (!kIsHalf<T>) {
+        if (n > kFew) {
+          const E* last = state;
+          for (int64_t i = 0; i < steps; ++i, last = h + (i - 1) * stride) {
+            has_one ? Step<true>(i, last) : Step<false>(i, last);
+          }
+          std::copy_n(last, n, state);
+          return;
+        }
+      }
+      constexpr int kLanes = kRecurrenceLanes<E>;
+      const int64_t block = Block();
       for (int64_t begin = 0; begin < steps; begin += block) {
         const int64_t end = std::min(steps, begin + block);
         int64_t j = 0;
-        for (; j + kLanes <= n; j += kLanes) Few<kLanes>(begin, end, j, state);
-        for (; j < n; ++j) Few<1>(begin, end, j, state);
+        if constexpr (kIsHalf<T>) {
+          constexpr int kWide = kVectorBytes<level> / sizeof(E);
+          for (; j + kLine <= n; j += kLine) {
+            local.template Line<kWide>(begin, end, j, state);
+          }
+        }
+        for (; j + kLanes <= n; j += kLanes) {
+          local.template Few<kLanes>(begin, end, j, state);
+        }
+        if constexpr (kIsHalf<T>) {
+          for (; j + 4 <= n; j += 4)
+            local.template Few<4>(begin, end, j, state);
+        }
+        for (; j < n; ++j) local.template Few<1>(begin, end, j, state);
       }
     });
   }
@@ -129,13 +197,17 @@ struct ColumnSteps {
 template <typename Call, typename E>
 bool RunColumnsInPlace(const Call& call, int64_t row, int64_t first,
                        int64_t begin, int64_t n, E* state) {
-  constexpr bool kAdvantages = std::is_same_v<Call, Advantages<E>>;
+  using T = typename Call::Type;
+  constexpr bool kAdvantages = std::is_same_v<Call, Advantages<T>>;
+  static_assert(!kAdvantages || !kIsHalf<T>);  // see Line
+  // Halves that do not fill a vector are better converted in blocks.
+  if (kIsHalf<T> && (CpuLevel() < 3 || n % 4 != 0)) return false;
   const int64_t columns = call.columns, width = call.a.width;
   if (call.b.width != columns || (width != 1 && width != columns)) return false;
   if (first == call.n) return true;
   const int64_t sign = call.reverse ? -1 : 1;
   const int64_t at = call.At(first) * columns + begin;
-  ColumnSteps<E, kAdvantages> steps{
+  ColumnSteps<T, kAdvantages> steps{
       call.n - first,
       n,
       call.a.Row(row) + call.At(0) * width + (width == 1 ? 0 : begin),
@@ -209,10 +281,8 @@ void RunRecurrenceColumns(const Call& call, int64_t row, int64_t begin,
                                  call.Row(row) + at * call.columns + begin, n);
     }
     const int64_t first = call.shifted;
-    if constexpr (std::is_same_v<T, E>) {
-      if (internal::RunColumnsInPlace(call, row, first, begin, n, state)) {
-        continue;
-      }
+    if (internal::RunColumnsInPlace(call, row, first, begin, n, state)) {
+      continue;
     }
     internal::RunColumnPieces(call, row, first, begin, n, state);
   }

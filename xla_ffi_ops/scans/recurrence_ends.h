@@ -256,18 +256,28 @@ void RunColumnEnds(const RecurrenceEnds<T>& ends, int64_t row, int64_t begin,
                         call.b.width == columns;
   internal::StrandEnds<E, kMost> strands;
   E factors[kMost], terms[kMost];
-  for (; begin < end; begin += kMost) {
-    const int64_t n = std::min(end - begin, kMost);
-    // So many steps at a time are where they are, or fit into copies.
-    const int64_t most = in_place ? call.n : n == columns ? kMost / n : 1;
+  // Copies hold whole groups of steps, for any number of columns: in a group,
+  // compilers round less.
+  constexpr int64_t kGroup = internal::kEndGroup<E>;
+  const int64_t widest = in_place ? kMost : kMost / 8;
+  static_assert(kGroup <= 8);
+  for (; begin < end; begin += widest) {
+    const int64_t n = std::min(end - begin, widest);
+    const int64_t most = in_place ? call.n : kMost / n / kGroup * kGroup;
     const int64_t width = in_place ? columns : n;
     strands.Clear(n);
     for (int64_t i = 0, next; i < call.n; i = next) {
       next = std::min(call.n, i + most);
       const int64_t at = std::min(call.At(i), call.At(next - 1));
       const internal::RecurrencePiece piece{row, at, next - i, begin, n};
-      const E* const a = internal::Elements(call.a, columns, piece, factors);
-      const E* const b = internal::Elements(call.b, columns, piece, terms);
+      const auto numbers = [&](const RecurrenceOperand<T>& operand, E* space) {
+        if constexpr (std::is_same_v<T, E>) {
+          if (in_place) return operand.Row(row) + at * columns + begin;
+        }
+        return internal::Elements(operand, columns, piece, space);
+      };
+      const E* const a = numbers(call.a, factors);
+      const E* const b = numbers(call.b, terms);
       const int64_t first = (call.At(i) - at) * width;
       const int64_t stride = call.reverse ? -width : width;
       AtCpuLevel([&]() XLA_FFI_OPS_INLINED {

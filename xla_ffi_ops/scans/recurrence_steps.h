@@ -23,8 +23,7 @@ inline constexpr int kRecurrenceLanes =
 inline constexpr int64_t kRecurrencePiece = 1024;
 
 // Some steps of some columns of a row: `steps` from `at` on, and `n` columns
-// from `begin` on. If there are several steps, the columns are all that a row
-// has.
+// from `begin` on.
 struct RecurrencePiece {
   int64_t row, at, steps, begin, n;
 
@@ -37,6 +36,13 @@ const E* Elements(const RecurrenceOperand<T>& operand, int64_t columns,
                   const RecurrencePiece& piece, E* space) {
   const T* const x = operand.Row(piece.row) + piece.at * operand.width;
   if (operand.width == columns) {
+    if (piece.n < columns && piece.steps > 1) {
+      for (int64_t i = 0; i < piece.steps; ++i) {
+        Numbers<T>::To(x + i * columns + piece.begin, space + i * piece.n,
+                       piece.n);
+      }
+      return space;
+    }
     if constexpr (std::is_same_v<T, E>) return x + piece.begin;
     Numbers<T>::To(x + piece.begin, space, piece.size());
     return space;

@@ -79,28 +79,27 @@ XLA_FFI_OPS_HD void WriteHalves(const Vec<float, lanes>* v, Float16* y) {
   std::memcpy(static_cast<void*>(y), &all, sizeof(all));
 }
 
-// Of two neighbors, the second one has the upper half of 32 bits, as in a
-// float.
 template <int lanes>
 XLA_FFI_OPS_HD void ReadHalves(const BFloat16* x, Vec<float, lanes>* v) {
   constexpr int n = 2 * lanes;
   Vec<int32_t, n> pairs;
+  Vec<float, n> wide[2];
   std::memcpy(&pairs, x, sizeof(pairs));
   Transpose<2, n>(&pairs, kEach<n>);
-  Cut<float, n>((Vec<float, n>)(pairs << 16), v, v + 2, kEach<lanes>);
-  Cut<float, n>((Vec<float, n>)(pairs & -0x10000), v + 1, v + 3, kEach<lanes>);
+  SplitPairs<n>(pairs, wide, wide + 1);
+  Cut<float, n>(wide[0], v, v + 2, kEach<lanes>);
+  Cut<float, n>(wide[1], v + 1, v + 3, kEach<lanes>);
 }
 template <int lanes>
 XLA_FFI_OPS_HD void WriteHalves(const Vec<float, lanes>* v, BFloat16* y) {
   constexpr int n = 2 * lanes;
   Vec<float, n> wide[2];
-  Vec<uint32_t, n> rounded[2];
+  Vec<int32_t, n> pairs;
 #pragma GCC unroll 2
   for (int k = 0; k < 2; ++k) {
     Join<float, n>(v[k], v[k + 2], &wide[k], kEach<n>);
-    RoundUpper<n>(wide[k], &rounded[k]);
   }
-  auto pairs = (Vec<int32_t, n>)(rounded[0] >> 16 | (rounded[1] & -0x10000u));
+  JoinPairs<n>(wide[0], wide[1], &pairs);
   Transpose<lanes, n>(&pairs, kEach<n>);
   std::memcpy(static_cast<void*>(y), &pairs, sizeof(pairs));
 }

@@ -7,33 +7,35 @@
 
 #include "tests/kit/cpp/fake_xla.h"
 #include "tests/kit/cpp/pools.h"
+#include "xla_ffi_ops/kit/float16.h"
 #include "xla_ffi_ops/scans/recurrence_threads.h"
 #include "xla_ffi_ops/scans/scan_along_axis.h"
 
 namespace xla_ffi_ops {
 namespace {
 
-std::vector<float> Numbers(int64_t n) {
-  std::vector<float> x(n);
+template <typename T>
+std::vector<T> Numbers(int64_t n) {
+  std::vector<T> x(n);
   for (int64_t i = 0; i < n; ++i) {
     x[i] = 0.75f + static_cast<float>(i * 37 % 101) / 256;
   }
   return x;
 }
 
-// Calls run(device, y) with 1, 2 and 5 threads.
-template <typename Run>
+// Calls run(device, y) with 1, 2 and 8 threads.
+template <typename T, typename Run>
 void CheckThreads(int64_t size, Run run) {
-  std::vector<float> first;
-  for (const int64_t count : {1, 2, 5}) {
-    std::vector<float> y(size, -1.0f);
+  std::vector<T> first;
+  for (const int64_t count : {1, 2, 8}) {
+    std::vector<T> y(size, T(-1.0f));
     FakeXla xla(count);
     Threads threads(xla);
     HandlerResult status = run(CpuContext{xla.pool()}, y.data());
     threads.Join();
     CHECK(Result(status).success());
     if (first.empty()) first = y;
-    CHECK(std::memcmp(y.data(), first.data(), size * sizeof(float)) == 0);
+    CHECK(std::memcmp(y.data(), first.data(), size * sizeof(T)) == 0);
   }
 }
 
@@ -45,11 +47,11 @@ void TestScan() {
   constexpr int64_t kShapes[][3] = {
       {1, 300001, 1}, {300, 301, 1}, {2, 301, 99}, {12, 1000, 1}};
   for (const auto& [rows, n, columns] : kShapes) {
-    const std::vector<float> x = Numbers(rows * n * columns);
+    const std::vector<float> x = Numbers<float>(rows * n * columns);
     for (const bool reverse : {false, true}) {
       for (const void* from :
            {(const void*)nullptr, (const void*)starts.data()}) {
-        CheckThreads(x.size(), [&](const CpuContext& device, float* y) {
+        CheckThreads<float>(x.size(), [&](const CpuContext& device, float* y) {
           return ScanRows(device, MakeScan<Op>(type, n, reverse, from),
                           x.data(), y, rows, columns);
         });
@@ -58,31 +60,33 @@ void TestScan() {
   }
 }
 
+template <typename T>
 void TestRecurrence() {
-  constexpr int64_t kShapes[][3] = {
-      {1, 300001, 1}, {300, 301, 1}, {2, 301, 99}, {12, 1000, 1}};
+  // Strips of columns are whole vectors, whole lines of the cache, or neither.
+  constexpr int64_t kShapes[][3] = {{1, 300001, 1}, {300, 301, 1},
+                                    {2, 301, 99},   {12, 1000, 1},
+                                    {3, 257, 100},  {1, 900, 512}};
   for (const auto& [rows, n, columns] : kShapes) {
-    const std::vector<float> x = Numbers(rows * n * columns);
+    const std::vector<T> x = Numbers<T>(rows * n * columns);
     const RowMap all{1, {1}, {1}};
-    const RecurrenceOperand<float> operand{x.data(), n, columns, all, all};
+    const RecurrenceOperand<T> operand{x.data(), n, columns, all, all};
     for (const bool reverse : {false, true}) {
       for (const bool shifted : {false, true}) {
-        CheckThreads(x.size(), [&](const CpuContext& device, float* y) {
-          const Recurrence<float> call{n,       columns, reverse, shifted,
-                                       operand, operand, {},      y};
+        CheckThreads<T>(x.size(), [&](const CpuContext& device, T* y) {
+          const Recurrence<T> call{n,       columns, reverse, shifted,
+                                   operand, operand, {},      y};
           return RunRecurrence(device, call, rows);
         });
         const int64_t size = rows * columns;
-        CheckThreads(6 * size, [&](const CpuContext& device, float* y) {
-          const Recurrence<float> call{n,       columns, reverse, shifted,
-                                       operand, operand, {},      nullptr};
-          double* const m = reinterpret_cast<double*>(y);
-          return RunEnds(
-              device,
-              RecurrenceEnds<float>{call, false, m,
-                                    reinterpret_cast<int64_t*>(m + size),
-                                    m + 2 * size},
-              rows);
+        CheckThreads<double>(3 * size, [&](const CpuContext& device,
+                                           double* y) {
+          const Recurrence<T> call{n,       columns, reverse, shifted,
+                                   operand, operand, {},      nullptr};
+          return RunEnds(device,
+                         RecurrenceEnds<T>{call, false, y,
+                                           reinterpret_cast<int64_t*>(y + size),
+                                           y + 2 * size},
+                         rows);
         });
       }
     }
@@ -98,5 +102,7 @@ int main() {
   TestScan<internal::Product, ScanDTypes>();
   TestScan<internal::Extremum<true>, ScanDTypes>();
   TestScan<internal::LogSumExp, FloatDTypes>();
-  TestRecurrence();
+  TestRecurrence<float>();
+  TestRecurrence<Float16>();
+  TestRecurrence<BFloat16>();
 }
