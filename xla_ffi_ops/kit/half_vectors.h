@@ -30,6 +30,9 @@ using Vec = typename VecOf<T, lanes>::type;
 template <int n>
 using Halves = Vec<int16_t, std::max(n, 8)>;
 
+template <int n>
+inline constexpr std::make_integer_sequence<int, n> kEach{};
+
 // These need at least four lanes, and level 3, which has F16C.
 template <int n>
 XLA_FFI_OPS_HD void Widen(Float16, const Halves<n>& x, Vec<float, n>* y) {
@@ -40,13 +43,26 @@ XLA_FFI_OPS_HD void Widen(Float16, const Halves<n>& x, Vec<float, n>* y) {
 #endif
 }
 template <int n>
-XLA_FFI_OPS_HD void NarrowAll(Float16, const Vec<float, n> (&x)[1],
-                              Halves<n>* y) {
+XLA_FFI_OPS_HD void Narrow(Float16, const Vec<float, n>& x, Halves<n>* y) {
 #ifdef __clang__
-  *y = (Halves<n>)__builtin_convertvector(*x, Vec<__fp16, n>);
+  *y = (Halves<n>)__builtin_convertvector(x, Vec<__fp16, n>);
 #else
-  asm("vcvtps2ph $0, %1, %0" : "=v"(*y) : "v"(*x));  // $0: to nearest even
+  asm("vcvtps2ph $0, %1, %0" : "=v"(*y) : "v"(x));  // $0: to nearest even
 #endif
+}
+
+// x with a zero before each number.
+template <int n, int... i>
+XLA_FFI_OPS_HD void AfterZeros(const Halves<n>& x, Vec<int16_t, 2 * n>* y,
+                               std::integer_sequence<int, i...>) {
+  constexpr int zero = std::max(n, 8);
+  *y = __builtin_shufflevector(x, Halves<n>{}, (i % 2 == 0 ? zero : i / 2)...);
+}
+template <int n>
+XLA_FFI_OPS_HD void Widen(BFloat16, const Halves<n>& x, Vec<float, n>* y) {
+  Vec<int16_t, 2 * n> parts;
+  AfterZeros<n>(x, &parts, kEach<2 * n>);
+  *y = (Vec<float, n>)parts;
 }
 
 // BFloat16::RoundUpper of each lane.
@@ -56,18 +72,6 @@ XLA_FFI_OPS_HD void RoundUpper(const Vec<float, n>& x, Vec<uint32_t, n>* y) {
   const auto rounded = bits + 0x7fff + ((bits >> 16) & 1);
   *y = x != x ? bits | 0x400000 : rounded;
 }
-template <int n, int... i>
-XLA_FFI_OPS_HD void ToUpper(const Halves<n>& x, Vec<int16_t, 2 * n>* y,
-                            std::integer_sequence<int, i...>) {
-  constexpr int zero = std::max(n, 8);
-  *y = __builtin_shufflevector(x, Halves<n>{}, (i % 2 == 0 ? zero : i / 2)...);
-}
-template <int n>
-XLA_FFI_OPS_HD void Widen(BFloat16, const Halves<n>& x, Vec<float, n>* y) {
-  Vec<int16_t, 2 * n> parts;
-  ToUpper<n>(x, &parts, std::make_integer_sequence<int, 2 * n>());
-  *y = (Vec<float, n>)parts;
-}
 // The upper halves of the lanes of a, and then of b.
 template <int n, int... i>
 XLA_FFI_OPS_HD void TakeUpper(const Vec<uint32_t, n>& a,
@@ -75,14 +79,6 @@ XLA_FFI_OPS_HD void TakeUpper(const Vec<uint32_t, n>& a,
                               std::integer_sequence<int, i...>) {
   using Parts = Vec<int16_t, 2 * n>;
   *y = __builtin_shufflevector((Parts)a, (Parts)b, (2 * i + 1)...);
-}
-template <int n>
-XLA_FFI_OPS_HD void NarrowAll(BFloat16, const Vec<float, n> (&x)[2],
-                              Vec<int16_t, 2 * n>* y) {
-  Vec<uint32_t, n> bits[2];
-  RoundUpper<n>(x[0], &bits[0]);
-  RoundUpper<n>(x[1], &bits[1]);
-  TakeUpper<n>(bits[0], bits[1], y, std::make_integer_sequence<int, 2 * n>());
 }
 
 // n numbers, to float and back. If the floats are in an array, and a loop over
@@ -105,18 +101,25 @@ XLA_FFI_OPS_HD void WidenBlock(const T* x, float* y) {
 }
 template <int level, int n, typename T>
 XLA_FFI_OPS_HD void NarrowBlock(const float* x, T* y) {
-  // Two registers of floats are one of bfloat16.
-  constexpr int halves = std::is_same_v<T, BFloat16> ? 2 : 1;
-  constexpr int lanes = std::min(n / halves, kVectorBytes<level> / 4);
-  if constexpr (level >= 3 && lanes * halves >= 8) {
+  // Two vectors of float become one of bfloat16.
+  constexpr int vectors = std::is_same_v<T, BFloat16> ? 2 : 1;
+  constexpr int lanes = std::min(n / vectors, kVectorBytes<level> / 4);
+  if constexpr (level >= 3 && vectors * lanes >= 8) {
 #pragma GCC unroll 4
-    for (int i = 0; i < n; i += halves * lanes) {
-      Vec<float, lanes> wide[halves];
-      Vec<int16_t, halves * lanes> half;
-      for (int k = 0; k < halves; ++k) {
+    for (int i = 0; i < n; i += vectors * lanes) {
+      Vec<float, lanes> wide[vectors];
+      Vec<int16_t, vectors * lanes> half;
+      for (int k = 0; k < vectors; ++k) {
         std::memcpy(&wide[k], x + i + k * lanes, sizeof(wide[k]));
       }
-      NarrowAll<lanes>(T(), wide, &half);
+      if constexpr (vectors == 1) {
+        Narrow<lanes>(T(), wide[0], &half);
+      } else {
+        Vec<uint32_t, lanes> bits[2];
+        RoundUpper<lanes>(wide[0], &bits[0]);
+        RoundUpper<lanes>(wide[1], &bits[1]);
+        TakeUpper<lanes>(bits[0], bits[1], &half, kEach<2 * lanes>);
+      }
       std::memcpy(static_cast<void*>(y + i), &half, sizeof(half));
     }
   } else {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of numbers of 16 bits, to float and back, for at least four lanes of
-// double: such processors have the instructions of AVX2 and F16C.
+// Vectors of numbers of 16 bits, in the orders in which scans take them, for at
+// least four lanes of double: such processors have AVX2 and F16C.
 #ifndef XLA_FFI_OPS_SCANS_HALF_VECTORS_H_
 #define XLA_FFI_OPS_SCANS_HALF_VECTORS_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -12,61 +11,11 @@
 
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/kit/half_vectors.h"
 #include "xla_ffi_ops/scans/elements.h"
 #include "xla_ffi_ops/scans/vectors.h"
 
 namespace xla_ffi_ops::internal {
-
-// n numbers, in a register of at least 16 bytes.
-template <int n>
-using Halves = Vec<int16_t, std::max(n, 8)>;
-
-template <int n>
-inline constexpr std::make_integer_sequence<int, n> kEach{};
-
-template <int n>
-XLA_FFI_OPS_HD void Widen(Float16, const Halves<n>& x, Vec<float, n>* y) {
-  asm("vcvtph2ps %1, %0" : "=v"(*y) : "v"(x));
-}
-template <int n>
-XLA_FFI_OPS_HD void Narrow(Float16, const Vec<float, n>& x, Halves<n>* y) {
-  asm("vcvtps2ph $0, %1, %0" : "=v"(*y) : "v"(x));  // $0: to nearest even
-}
-
-// BFloat16::RoundUpper of each lane.
-template <int n>
-XLA_FFI_OPS_HD void RoundUpper(const Vec<float, n>& x, Vec<uint32_t, n>* y) {
-  const auto bits = (Vec<uint32_t, n>)x;
-  const auto rounded = bits + 0x7fff + ((bits >> 16) & 1);
-  *y = x != x ? bits | 0x400000 : rounded;
-}
-template <int n>
-XLA_FFI_OPS_HD void Widen(BFloat16, const Halves<n>& x, Vec<float, n>* y) {
-  Vec<int32_t, n> bits;
-  asm("vpmovzxwd %1, %0" : "=v"(bits) : "v"(x));
-  *y = (Vec<float, n>)(bits << 16);
-}
-// The upper halves of n lanes.
-template <int n, int... i>
-XLA_FFI_OPS_HD void TakeUpper(const Vec<uint32_t, n>& bits, Halves<n>* y,
-                              std::integer_sequence<int, i...>) {
-  const auto x = (Vec<int16_t, 2 * n>)bits;
-  *y = __builtin_shufflevector(x, x, ((2 * i + 1) % (2 * n))...);
-}
-template <int n>
-XLA_FFI_OPS_HD void Narrow(BFloat16, const Vec<float, n>& x, Halves<n>* y) {
-  Vec<uint32_t, n> bits;
-  RoundUpper<n>(x, &bits);
-  if constexpr (n == 8) {
-    const Vec<uint32_t, 8> x = bits >> 16;
-    const Vec<uint32_t, 4> low = __builtin_shufflevector(x, x, 0, 1, 2, 3);
-    const Vec<uint32_t, 4> high = __builtin_shufflevector(x, x, 4, 5, 6, 7);
-    asm("vpackusdw %2, %1, %0" : "=v"(*y) : "v"(low), "v"(high));
-  } else {
-    TakeUpper<n>(bits, y, kEach<std::max(n, 8)>);
-  }
-}
-
 // The two halves of a vector of n lanes, and the vector of two halves.
 template <typename T, int n, int... i>
 XLA_FFI_OPS_HD void Cut(const Vec<T, n>& x, Vec<T, n / 2>* low,
@@ -78,6 +27,19 @@ template <typename T, int n, int... i>
 XLA_FFI_OPS_HD void Join(const Vec<T, n / 2>& low, const Vec<T, n / 2>& high,
                          Vec<T, n>* x, std::integer_sequence<int, i...>) {
   *x = __builtin_shufflevector(low, high, i...);
+}
+
+template <int n>
+XLA_FFI_OPS_HD void Narrow(BFloat16, const Vec<float, n>& x, Halves<n>* y) {
+  Vec<uint32_t, n> bits;
+  RoundUpper<n>(x, &bits);
+  if constexpr (n == 4) {
+    TakeUpper<4>(bits, bits, y, kEach<8>);
+  } else {
+    Vec<uint32_t, n / 2> low, high;
+    Cut<uint32_t, n>(bits, &low, &high, kEach<n / 2>);
+    TakeUpper<n / 2>(low, high, y, kEach<n>);
+  }
 }
 
 // Of two neighbors, the second one has the upper half of 32 bits, as in a

@@ -12,15 +12,9 @@
 #include <utility>
 
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/half_vectors.h"
 
 namespace xla_ffi_ops::internal {
-
-template <typename T, int lanes>
-struct VecOf {
-  typedef T type __attribute__((vector_size(lanes * sizeof(T))));
-};
-template <typename T, int lanes>
-using Vec = typename VecOf<T, lanes>::type;
 
 template <typename T, int lanes>
 XLA_FFI_OPS_HD void Fill(T value, Vec<T, lanes>* v) {
