@@ -110,8 +110,8 @@ def _compiled(function, operands, differentiable, unroll) -> Callable[[], None]:
 def _settle() -> None:
   """Waits until the process is idle.
 
-  A thread of JAX frees the memory of a call when that has returned already. For
-  an `associative_scan` with 1.3 GB, it is at that for 70 ms.
+  A thread of JAX frees the memory of a call after the call has returned. For an
+  `associative_scan` with 1.3 GB, that takes 70 ms.
   """
   used = -1.0
   while time.process_time() - used > 1e-3:

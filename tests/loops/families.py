@@ -232,7 +232,7 @@ def control(a, b):
       lambda i, x: lax.dynamic_update_slice(x, x[:80], (i + 5,)),
       jnp.arange(100.0),
   )  # fmt: skip
-  # Large carries that change in place, unless others are read, too.
+  # Large carries: some change in place, and some need other elements, too.
   square = b[0] * jnp.arange(81.0).reshape(9, 9)
   row = jnp.arange(9.0)
   together = lax.fori_loop(

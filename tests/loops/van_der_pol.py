@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Van der Pol's oscillator, by Bogacki and Shampine's method.
 
-It chooses its steps: P. Bogacki, L. Shampine, "A 3(2) pair of Runge-Kutta
-formulas", 1989.
+The method chooses how long its steps are: P. Bogacki, L. Shampine, "A 3(2) pair
+of Runge-Kutta formulas", 1989.
 """
 
 import pathlib
@@ -19,9 +19,9 @@ _MOST_STEPS = 100_000
 def _van_der_pol(y, mu, end):
   """Solves x'' = mu (1 - x^2) x' - x from y = [x, x'] until `end`.
 
-  A step is of third order, and another of second order says how far it may be
-  from the solution. It is taken if that is little, and the next one is as long
-  as an error of the tolerance allows.
+  A step is of third order. Another one, of second order, tells how far it may
+  be from the solution. If that is little, the step is taken. The next one is as
+  long as an error of the tolerance allows.
   """
 
   def slope(y):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions of whole rows on the CPU: of weights whose type is not that of
-// the rows, of sums, and of what scans work on.
+// Conversions of whole rows on the CPU: of weights of 16 bits, of sums over
+// rows, and of what scans work on.
 #ifndef XLA_FFI_OPS_KIT_CONVERT_ROWS_H_
 #define XLA_FFI_OPS_KIT_CONVERT_ROWS_H_
 

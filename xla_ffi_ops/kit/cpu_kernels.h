@@ -142,7 +142,7 @@ class Stage {
     // Memory is read faster with two loads for a line than with one: a Zen 4
     // takes 0.83 to 0.9 times as long. Conversions want wide vectors.
     if (range.uncached && std::is_same_v<T, Acc>) pieces_.most_level = 3;
-    // Softmax of 16 bits, which has no weights, takes 0.65 to 1.0 of the time
+    // Softmax of 16 bits, which has no weights, takes 0.65 to 1.0 times as long
     // if no line of its output is fetched.
     const bool fetches =
         range.uncached && (sizeof(T) > 2 || kind_ != Kind::kPlain);

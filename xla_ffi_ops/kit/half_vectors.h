@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of 16 bits, to float and back in registers.
+// Converts numbers of 16 bits to float and back, in registers.
 //
-// The instructions are written as such: g++ 12 makes none of them of loops, and
-// refuses intrinsics in what is compiled for several levels.
+// For Float16, the instructions are written as such: g++ 12 makes none of them
+// from loops, and refuses intrinsics in what is compiled for several levels.
 #ifndef XLA_FFI_OPS_KIT_HALF_VECTORS_H_
 #define XLA_FFI_OPS_KIT_HALF_VECTORS_H_
 
@@ -81,8 +81,8 @@ XLA_FFI_OPS_HD void TakeUpper(const Vec<uint32_t, n>& a,
   *y = __builtin_shufflevector((Parts)a, (Parts)b, (2 * i + 1)...);
 }
 
-// n numbers, to float and back. If the floats are in an array, and a loop over
-// all of it is vectorized, g++ 12 leaves nothing of the array in memory.
+// Convert n numbers to float and back. If g++ 12 vectorizes a loop over all of
+// a local array, it keeps the array in registers, and not in memory.
 template <int level, int n, typename T>
 XLA_FFI_OPS_HD void WidenBlock(const T* x, float* y) {
   constexpr int lanes = std::min(n, kVectorBytes<level> / 4);

@@ -21,8 +21,8 @@ using Count = std::integral_constant<int, n>;
 template <typename Acc>
 inline constexpr int kBlock = 128 / sizeof(Acc);
 
-// Calls block(j, Count) for all n elements: with as many as `most` or, at the
-// end, fewer.
+// Calls block(j, Count<m>()) for m elements from j on, until all n are done. m
+// is `most`, and less for those at the end.
 template <int most, typename Block>
 XLA_FFI_OPS_HD void ForBlocks(int64_t n, const Block& block) {
   int64_t j = 0;
@@ -34,7 +34,7 @@ XLA_FFI_OPS_HD void ForBlocks(int64_t n, const Block& block) {
   }
 }
 
-// A piece has Take<level, n>(j), which has its elements j to j + n, and kLine:
+// A piece has Take<level, n>(j), which has its n elements from j on, and kLine:
 // how many elements are in a line of a cache.
 
 template <typename T>
@@ -49,7 +49,7 @@ struct Elements {
   const T* data;
 };
 
-// Those of 16 bits, which are converted in registers.
+// Elements of 16 bits, which are converted in registers.
 template <typename T>
 struct HalfElements {
   static constexpr int kLine = 64 / sizeof(T);
@@ -68,7 +68,7 @@ struct HalfElements {
   const T* data;
 };
 
-// All elements are one number, of which nothing is loaded.
+// All elements are one number: nothing is loaded.
 template <typename T>
 struct SameElements {
   static constexpr int kLine = 1;
@@ -81,13 +81,14 @@ struct SameElements {
   T value;
 };
 
-// Stores elements j to j + n of a piece.
+// Stores n elements of a piece, from j on.
 template <int level, typename T, typename Acc, int n>
 XLA_FFI_OPS_HD void Put(const Acc (&values)[n], T* piece, int64_t j) {
   if constexpr (std::is_same_v<T, Acc>) {
     constexpr int lanes = std::min<int>(n, kVectorBytes<level> / sizeof(T));
+    // By vectors: g++ 12 copies a whole block 16 bytes at a time.
 #pragma GCC unroll 8
-    for (int i = 0; i < n; i += lanes) {  // All at once would go by 16 bytes.
+    for (int i = 0; i < n; i += lanes) {
       Vec<T, lanes> v;
       std::memcpy(&v, values + i, sizeof(v));
       std::memcpy(piece + j + i, &v, sizeof(v));

@@ -140,8 +140,8 @@ struct AbsentRows {
   }
 };
 
-// A result. If there is no memory for it, as no one wants it, a piece is all
-// that is stored.
+// A result. If no one wants it, there is no memory for it: then all its pieces
+// are stored in the same place.
 template <typename T>
 class OutputRows {
  public:

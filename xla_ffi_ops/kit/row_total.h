@@ -58,7 +58,7 @@ XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead, X... x) {
       for (int k = 0; k < kLanes; ++k) lanes[k] = initial;
     });
   };
-  // Adds elements from j on, to lanes from `lane` on.
+  // Adds `count` elements from j on to lanes from `lane` on.
   const auto add = [&](int64_t j, auto count, int lane) XLA_FFI_OPS_INLINED {
     constexpr int size = decltype(count)::value;
     const auto add_all = [&](const auto&... block) XLA_FFI_OPS_INLINED {

@@ -153,7 +153,7 @@ XLA_FFI_OPS_HD void RunRow(const F& f, int64_t i, int64_t cols,
   }
 }
 
-// A formula that has StoreAdded, which stores from that.
+// A formula whose Store is the StoreAdded of F.
 template <typename F>
 struct FromAdded {
   using Row = typename F::Row;
@@ -185,9 +185,12 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
   RunPasses<0, level, Acc>(f, row, i, cols, cols, part,
                            fetch(in.Fetched(i + 1)...), added, in...);
   f.Save(i, row);
-  StorePiece<level>(FromAdded<F>{f}, row, cols, output.Piece(i, 0),
-                    output.Piece(i, 0), Outputs<Acc, 0>(),
-                    Elements<Acc>{added});
+  for (int64_t first = 0; first < cols; first += kPiece<Acc>) {
+    T* const piece = output.Piece(i, first);
+    StorePiece<level>(FromAdded<F>{f}, row, std::min(kPiece<Acc>, cols - first),
+                      piece, piece, Outputs<Acc, 0>(),
+                      Elements<Acc>{added + first});
+  }
 }
 
 // The `part` of rows [begin, end); what they add to the sums over rows is added

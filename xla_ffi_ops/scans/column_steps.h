@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of a linear recurrence in several columns: a vector has as many of them
-// as it has lanes.
+// Steps of a linear recurrence in several columns: a vector has a column in
+// each of its lanes.
 #ifndef XLA_FFI_OPS_SCANS_COLUMN_STEPS_H_
 #define XLA_FFI_OPS_SCANS_COLUMN_STEPS_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
@@ -114,12 +115,13 @@ struct ColumnSteps {
     std::memcpy(state + j, &last, sizeof(V));
   }
 
-  // So many steps are computed for some columns before they are for the next:
-  // they stay in the cache.
+  // How many steps are computed for some columns before those of the next
+  // columns: so many stay in the cache.
   int64_t Block() const { return std::max<int64_t>(4, kRecurrencePiece / n); }
 
-  // The same for a line of the cache. The lines of later steps are fetched: to
-  // read several arrays and convert them leaves the memory idle.
+  // The same for the columns of a line of the cache. The lines of later steps
+  // are fetched: to read several arrays and convert them leaves the memory
+  // idle.
   template <int lanes>
   XLA_FFI_OPS_HD void Line(int64_t begin, int64_t end, int64_t j,
                            E* state) const {

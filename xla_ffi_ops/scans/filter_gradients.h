@@ -223,7 +223,7 @@ class BackwardGroup : SignalGroup<T, lanes> {
   std::vector<T> sums_, kept_;
   std::vector<BackLanes<T, lanes>> memory_;
   // x, what each section passes on, and at last the cotangents. Without sums,
-  // these alone: more would not stay in the fastest cache.
+  // the cotangents alone: more would not stay in the fastest cache.
   std::vector<Piece> pieces_;
 };
 

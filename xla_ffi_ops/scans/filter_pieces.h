@@ -34,8 +34,8 @@ struct LanesAt {
   int64_t stride;
 };
 
-// Signals from `begin` on, each at(row, column). Lanes that are not used repeat
-// the last.
+// Where signals from `begin` on are: at(row, column) is where one is. Lanes
+// that are not used repeat the last.
 template <typename T, int lanes, typename At>
 LanesAt<T, lanes> EachLane(int64_t stride, int64_t columns, int64_t begin,
                            int used, At at) {

@@ -16,8 +16,8 @@ namespace xla_ffi_ops {
 namespace internal {
 
 // The signals of a call that are filtered at once, and the numbers of their
-// filters. One object takes one group of signals after the other: to make it
-// takes as long as dozens of steps.
+// filters. One object takes one group of signals after the other: to make an
+// object takes as long as dozens of steps.
 template <typename T, int lanes>
 class SignalGroup {
  protected:
@@ -107,7 +107,7 @@ class ForwardGroup : SignalGroup<T, lanes> {
   alignas(64) T piece_[SignalGroup<T, lanes>::kPiece * lanes] = {};
 };
 
-// Runs a Group<T, lanes> of signals [begin, end).
+// Runs a Group for signals [begin, end): it takes some of them at a time.
 template <template <typename, int> class Group, typename T, typename Call>
 void RunGroups(const Call& call, int64_t begin, int64_t end) {
   constexpr int kLanes = kFilterLanes<T>;

@@ -16,6 +16,7 @@
 #include "xla_ffi_ops/scans/vectors.h"
 
 namespace xla_ffi_ops::internal {
+
 // The two halves of a vector of n lanes, and the vector of two halves.
 template <typename T, int n, int... i>
 XLA_FFI_OPS_HD void Cut(const Vec<T, n>& x, Vec<T, n / 2>* low,
@@ -76,7 +77,7 @@ XLA_FFI_OPS_HD void TransposeEach(Vec<int16_t, n>* x,
       *x, *x, (i / 8 * 8 + i % rows * columns + i % 8 / rows)...);
 }
 
-// Reads and writes as many numbers, of any width, as a vector has.
+// Reads and writes as many numbers, of any width, as a vector has lanes.
 template <typename T, int lanes>
 XLA_FFI_OPS_HD void ReadOne(const T* x, Vec<ElementOf<T>, lanes>* v) {
   if constexpr (!kIsHalf<T>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear recurrences in many columns: where their numbers are, or in pieces of
-// wider ones.
+// Linear recurrences in many columns: with numbers where they are, or with
+// pieces that are copied and converted.
 #ifndef XLA_FFI_OPS_SCANS_RECURRENCE_COLUMNS_H_
 #define XLA_FFI_OPS_SCANS_RECURRENCE_COLUMNS_H_
 
@@ -24,8 +24,8 @@ bool RunColumnsInPlace(const Call& call, int64_t row, int64_t first,
                        int64_t begin, int64_t n, E* state) {
   using T = typename Call::Type;
   constexpr bool kAdvantages = std::is_same_v<Call, Advantages<T>>;
-  static_assert(!kAdvantages || !kIsHalf<T>);  // see Line
-  // Halves that do not fill a vector are better converted in blocks.
+  static_assert(!kAdvantages || !kIsHalf<T>);  // ColumnSteps::Line has none.
+  // Halves whose columns fill no vectors of 4 are better converted in pieces.
   if (kIsHalf<T> && (CpuLevel() < 3 || n % 4 != 0)) return false;
   const int64_t columns = call.columns, width = call.a.width;
   if (call.b.width != columns || (width != 1 && width != columns)) return false;

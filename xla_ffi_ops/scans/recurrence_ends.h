@@ -257,7 +257,7 @@ void RunColumnEnds(const RecurrenceEnds<T>& ends, int64_t row, int64_t begin,
   internal::StrandEnds<E, kMost> strands;
   E factors[kMost], terms[kMost];
   // Copies hold whole groups of steps, for any number of columns: in a group,
-  // compilers round less.
+  // compilers round less, so that other groups would have other results.
   constexpr int64_t kGroup = internal::kEndGroup<E>;
   const int64_t widest = in_place ? kMost : kMost / 8;
   static_assert(kGroup <= 8);

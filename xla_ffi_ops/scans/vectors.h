@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiler's vectors, and functions that move their lanes.
+// Functions that move lanes of the compiler's vectors (Vec).
 //
 // All functions are inlined and take vectors by reference: how a vector is
 // passed by value depends on the processor that a function is compiled for.

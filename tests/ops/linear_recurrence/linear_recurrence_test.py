@@ -216,7 +216,7 @@ class RecurrenceTest(absltest.TestCase):
     np.testing.assert_allclose(h[:, -1], a**n, n * 1e-15)
 
   def test_one_row_as_many(self):
-    """Rows and columns, of which vectors hold all, some or none."""
+    """A row alone has the results of one among many rows, or columns."""
     for dtype in (np.float32, np.float16, jnp.bfloat16, np.complex64):
       a = self._array(dtype, (5000,), 1)
       b = self._array(dtype, (5000,), 2)

@@ -39,7 +39,7 @@ def _variable(body, start: values.Value, lanes: bool) -> values.Value:
 
 
 def _is_in_place(to: values.Memory, value: values.Value) -> bool:
-  """Returns whether elements need only those at their own places of `to`."""
+  """Returns whether each element needs, of `to`, only that at its place."""
   index = ["0" if n == 1 else f"i{d}" for d, n in enumerate(to.shape)]
   others = value.at(index).replace(to.at(index), "")
   return not re.search(rf"\b{to.buffer}\b", others)
@@ -59,7 +59,7 @@ def _assign(body, variables, results, mask=None) -> None:
       own_too = value.reads & to.reads and not _is_in_place(to, value)
       if own_too or value.reads & others:
         value = writer.copied(value, value.lanes)
-      # First: elements may be made of variables that are scalars.
+      # Arrays first: their elements may be made of variables that are scalars.
       waiting.insert(0, functools.partial(writer.store, to, value, own))
       continue
     names = writer.names_in_lanes(value, to.lanes).ravel()
