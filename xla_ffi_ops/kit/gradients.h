@@ -179,8 +179,10 @@ HandlerResult RunRows(const Device& device, int64_t rows, int64_t cols,
       return internal::RunLongRows(device, formula, {0, 1, rows, cols}, arrays,
                                    internal::Wanted<F::kSums>{}, nullptr);
     }
+    // In 16 bits, a formula of two passes moves less than it computes.
+    using Moved = std::conditional_t<(F::kPasses > 1), Accumulator<T>, T>;
     return internal::RunRanges(
-        device, rows, internal::kElementBytes<F, T> * cols,
+        device, rows, internal::kElementBytes<F, Moved> * cols,
         [=](int64_t begin, int64_t end) { run(Cpu(), begin, end); });
   }
 }
