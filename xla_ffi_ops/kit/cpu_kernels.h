@@ -142,25 +142,44 @@ class Stage {
     // Memory is read faster with two loads for a line than with one: a Zen 4
     // takes 0.83 to 0.9 times as long. Conversions want wide vectors.
     if (range.uncached && std::is_same_v<T, Acc>) pieces_.most_level = 3;
-    // Softmax of 16 bits, which has no weights, takes 0.65 to 1.0 times as long
-    // if no line of its output is fetched.
-    const bool fetches =
-        range.uncached && (sizeof(T) > 2 || kind_ != Kind::kPlain);
+    stores_ = StoresOf(range, arrays);
     for (int i = 0; i < F::kOutputs; ++i) {
-      pieces_.outputs[i] = OutputRows<T>(arrays.outputs[i], cols_, fetches);
+      pieces_.outputs[i] = OutputRows<T>(arrays.outputs[i], cols_, stores_);
     }
   }
 
   // Rows [begin, end), of one group.
   void Run(int64_t begin, int64_t end, const Sums& sums) {
     RunGroup(formula_, begin, end, cols_, part_, kind_, pieces_, sums);
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+    // Other threads see such stores only after a fence.
+    if (stores_ == Stores::kNonTemporal) asm volatile("sfence" : : : "memory");
+#endif
   }
 
  private:
+  Stores StoresOf(const RowRange& range,
+                  const RowArrays<F, T, W>& arrays) const {
+    if (!range.uncached) return Stores::kPlain;
+    // Softmax of 16 bits, which has no weights, takes 0.65 to 1.0 times as long
+    // if no line of its output is fetched.
+    if (sizeof(T) == 2 && kind_ == Kind::kPlain) return Stores::kPlain;
+    // What converts, or computes much, does not wait for memory.
+    bool nontemporal =
+        sizeof(T) > 2 && !kStoresAdded<F> && PrefersNonTemporal();
+    for (int i = 0; i < F::kOutputs; ++i) {
+      for (int k = 0; k < F::kInputs; ++k) {  // In place, lines are there.
+        nontemporal &= arrays.outputs[i] != arrays.inputs[k].data;
+      }
+    }
+    return nontemporal ? Stores::kNonTemporal : Stores::kFetched;
+  }
+
   const F& formula_;
   int64_t cols_;
   RowPart part_{RowPart::kAll, 0, cols_, false, nullptr, nullptr};
   Kind kind_ = Kind::kPlain;
+  Stores stores_;
   PieceArrays<F, T> pieces_;
 };
 

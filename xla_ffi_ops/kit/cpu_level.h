@@ -43,6 +43,18 @@ inline bool HasV4() { return __builtin_cpu_supports("x86-64-v4"); }
 }  // namespace internal
 #endif
 
+// Whether results that are larger than caches should be stored past them, which
+// saves reading their lines first. With two threads of a Zen 4, rows took 0.63
+// to 1.0 of the time. On a Xeon, a copy took 1.07 to 1.14 times as long.
+inline bool PrefersNonTemporal() {
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+  static const bool prefers = __builtin_cpu_is("amd");
+  return prefers;
+#else
+  return false;
+#endif
+}
+
 // The level that kernels of this process use: 4, with AVX-512; 3, with AVX2 and
 // F16C; or 1. It is 0 on other processors.
 //

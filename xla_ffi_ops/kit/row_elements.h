@@ -81,8 +81,9 @@ struct SameElements {
   T value;
 };
 
-// Stores n elements of a piece, from j on.
-template <int level, typename T, typename Acc, int n>
+// Stores n elements of a piece, from j on. Non-temporal stores go past the
+// caches; n elements must be aligned to 32 bytes.
+template <int level, bool nontemporal, typename T, typename Acc, int n>
 XLA_FFI_OPS_HD void Put(const Acc (&values)[n], T* piece, int64_t j) {
   if constexpr (std::is_same_v<T, Acc>) {
     constexpr int lanes = std::min<int>(n, kVectorBytes<level> / sizeof(T));
@@ -91,7 +92,12 @@ XLA_FFI_OPS_HD void Put(const Acc (&values)[n], T* piece, int64_t j) {
     for (int i = 0; i < n; i += lanes) {
       Vec<T, lanes> v;
       std::memcpy(&v, values + i, sizeof(v));
-      std::memcpy(piece + j + i, &v, sizeof(v));
+      if constexpr (nontemporal && sizeof(v) == 32) {
+        auto* const to = reinterpret_cast<T(*)[lanes]>(piece + j + i);
+        asm("vmovntps %1, %0" : "=m"(*to) : "v"(v));
+      } else {
+        std::memcpy(piece + j + i, &v, sizeof(v));
+      }
     }
   } else {
     NarrowBlock<level, n>(values, piece + j);

@@ -140,23 +140,38 @@ struct AbsentRows {
   }
 };
 
+// How results are stored.
+enum class Stores {
+  kPlain,
+  kFetched,      // after their lines were fetched
+  kNonTemporal,  // past the caches, where they are aligned
+};
+
 // A result. If no one wants it, there is no memory for it: then all its pieces
 // are stored in the same place.
 template <typename T>
 class OutputRows {
  public:
   OutputRows() = default;
-  OutputRows(T* data, int64_t cols, bool fetches) : data_(data), cols_(cols) {
-    // A longer row would be out of the cache again.
-    if (fetches && cols <= kCachedCols) fetched_item_ = sizeof(T);
+  OutputRows(T* data, int64_t cols, Stores stores)
+      : data_(data), cols_(cols), stores_(stores) {
     if (data == nullptr) {
       piece_ = NewPiece<T>(cols);
       data_ = piece_.get();
-      step_ = fetched_item_ = 0;
+      step_ = 0;
+      stores_ = Stores::kPlain;
+    }
+    // A longer row would be out of the cache again.
+    if (stores_ == Stores::kFetched && cols <= kCachedCols) {
+      fetched_item_ = sizeof(T);
     }
   }
 
   bool wanted() const { return step_ != 0; }
+  XLA_FFI_OPS_HD bool NonTemporal(const T* piece) const {
+    return stores_ == Stores::kNonTemporal &&
+           reinterpret_cast<uintptr_t>(piece) % 32 == 0;
+  }
 
   // Where elements from j on of a row are stored.
   XLA_FFI_OPS_HD T* Piece(int64_t row, int64_t j) const {
@@ -173,6 +188,7 @@ class OutputRows {
   int64_t step_ = 1;
   int64_t fetched_item_ = 0;
   int64_t cols_ = 0;
+  Stores stores_ = Stores::kPlain;
   std::unique_ptr<T[]> piece_;
 };
 

@@ -79,7 +79,8 @@ XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
 
 // Stores n elements, which are computed from the pieces x, and adds to the sums
 // over rows.
-template <int level, typename Acc, typename F, typename T, int m, typename... X>
+template <int level, bool nontemporal, typename Acc, typename F, typename T,
+          int m, typename... X>
 XLA_FFI_OPS_HD void StorePiece(const F& f, const typename F::Row& row,
                                int64_t n, T* y, T* z,
                                const Outputs<Acc, m>& sums, X... x) {
@@ -100,8 +101,8 @@ XLA_FFI_OPS_HD void StorePiece(const F& f, const typename F::Row& row,
         values[0][k] = value.value[0];
         if constexpr (F::kOutputs > 1) values[1][k] = value.value[1];
       }
-      Put<level>(values[0], y, j);
-      if constexpr (F::kOutputs > 1) Put<level>(values[1], z, j);
+      Put<level, nontemporal>(values[0], y, j);
+      if constexpr (F::kOutputs > 1) Put<level, nontemporal>(values[1], z, j);
     };
     store(x.template Take<level, size>(j)...);
   });
@@ -149,10 +150,21 @@ XLA_FFI_OPS_HD void RunRow(const F& f, int64_t i, int64_t cols,
   if (part.begin == 0) f.Save(i, row);  // Once for each row.
   for (int64_t first = part.begin; first < part.end; first += kPiece<Acc>) {
     const int64_t count = std::min(kPiece<Acc>, part.end - first);
-    StorePiece<level>(f, row, count, outputs[0].Piece(i, first),
-                      outputs[n - 1].Piece(i, first),
-                      columns.At(first - part.begin),
-                      in.Piece(i, first, count)...);
+    T* const y = outputs[0].Piece(i, first);
+    T* const z = outputs[n - 1].Piece(i, first);
+    const auto store = [&](auto nontemporal) XLA_FFI_OPS_INLINED {
+      StorePiece<level, decltype(nontemporal)::value>(
+          f, row, count, y, z, columns.At(first - part.begin),
+          in.Piece(i, first, count)...);
+    };
+    // Those of Stage are of this level.
+    if constexpr (level == 3 && std::is_same_v<T, Acc>) {
+      if (outputs[0].NonTemporal(y) && outputs[n - 1].NonTemporal(z)) {
+        store(std::true_type());
+        continue;
+      }
+    }
+    store(std::false_type());
   }
 }
 
@@ -188,9 +200,9 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
                            fetch(in.Fetched(next)...), added, in...);
   f.Save(i, row);
   for (int64_t first = 0; first < cols; first += kPiece<Acc>) {
-    StorePiece<level>(FromAdded<F>{f}, row, std::min(kPiece<Acc>, cols - first),
-                      y + first, y + first, Outputs<Acc, 0>(),
-                      Elements<Acc>{added + first});
+    StorePiece<level, false>(
+        FromAdded<F>{f}, row, std::min(kPiece<Acc>, cols - first), y + first,
+        y + first, Outputs<Acc, 0>(), Elements<Acc>{added + first});
   }
 }
 

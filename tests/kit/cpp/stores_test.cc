@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls that are larger than caches store their results otherwise, with the
+// same bits: aligned or not, in place, and if one result is not wanted.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+
+#include "tests/kit/cpp/fake_xla.h"
+#include "xla_ffi_ops/kit/cpu_kernels.h"
+#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/kit/formula.h"
+
+namespace xla_ffi_ops {
+namespace {
+
+// (x + y) * w and x / sum(y).
+template <typename Acc>
+struct TwoFormula {
+  static constexpr int kInputs = 2, kOutputs = 2, kSums = 0, kPasses = 1;
+  using Weights = WeightDefaults<1>;
+  struct Row {
+    Acc sum;
+  };
+
+  XLA_FFI_OPS_HD Row Load(int64_t) const { return {}; }
+  XLA_FFI_OPS_HD Sums<Acc, 1> Add(Pass<0>, const Row&, Acc, Acc y, Acc) const {
+    return {{y}};
+  }
+  XLA_FFI_OPS_HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums, Acc) const {
+    row.sum = sums.value[0];
+  }
+  XLA_FFI_OPS_HD void Save(int64_t, const Row&) const {}
+  XLA_FFI_OPS_HD Values<Acc, 2> Store(const Row& row, Acc x, Acc y,
+                                      Acc w) const {
+    return {{(x + y) * w, x / row.sum}};
+  }
+};
+
+// Arrays begin at a page, and one more element is behind them.
+template <typename T>
+struct Array {
+  Array(int64_t size, int seed)
+      : data(static_cast<T*>(std::aligned_alloc(
+                 4096, (size * sizeof(T) / 4096 + 1) * 4096)),
+             std::free) {
+    for (int64_t i = 0; i <= size; ++i) {
+      data.get()[i] = T(static_cast<float>((i * 7 + seed) % 13 + 1));
+    }
+  }
+  std::unique_ptr<T, void (*)(void*)> data;
+};
+
+// Whether results have the same bits as those of a call that is not so large.
+template <typename T>
+void Test(int64_t cols, int64_t offset, bool in_place, bool both) {
+  using F = TwoFormula<Accumulator<T>>;
+  constexpr int64_t kRows = 5;
+  const int64_t size = kRows * cols + offset;
+  const Array<T> w(cols, 1);
+  Array<T> y[2] = {{size, 2}, {size, 2}}, z[2] = {{size, 3}, {size, 3}};
+  RowMap each;
+  each.stride[0] = 1;
+  for (const bool uncached : {false, true}) {
+    const Array<T> x(size, 4);
+    T* const out = y[uncached].data.get() + offset;
+    const RowArrays<F, T, T> arrays{
+        {Rows<const T>{in_place ? out : x.data.get(), cols, each},
+         {x.data.get(), cols, each}},
+        {Rows<const T>{w.data.get(), cols, {}}},
+        {out, both ? z[uncached].data.get() + offset : nullptr}};
+    RunFormula(Cpu(), F(), {0, 1, kRows, cols, nullptr, uncached}, arrays, {});
+  }
+  for (const auto* array : {&y, &z}) {
+    CHECK(std::memcmp((*array)[0].data.get(), (*array)[1].data.get(),
+                      (size + 1) * sizeof(T)) == 0);
+  }
+}
+
+template <typename T>
+void Test() {
+  for (const int64_t cols : {1, 8, 40, 513, 1000, 4096, 5000, 70'000}) {
+    for (const int64_t offset : {0, 1, 8}) {
+      for (const bool in_place : {false, true}) {
+        for (const bool both : {false, true}) {
+          Test<T>(cols, offset, in_place, both);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace xla_ffi_ops
+
+int main() {
+  using namespace xla_ffi_ops;  // NOLINT
+  Test<float>();
+  Test<double>();
+  Test<Float16>();
+  Test<BFloat16>();
+}
