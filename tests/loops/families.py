@@ -232,7 +232,8 @@ def control(a, b):
       lambda i, x: lax.dynamic_update_slice(x, x[:80], (i + 5,)),
       jnp.arange(100.0),
   )  # fmt: skip
-  # Large carries: some change in place, and some need other elements, too.
+  # Large carries: some change in place, and some need other elements, too. One
+  # is made of a scalar carry, which has to change after it.
   square = b[0] * jnp.arange(81.0).reshape(9, 9)
   row = jnp.arange(9.0)
   together = lax.fori_loop(
@@ -240,8 +241,9 @@ def control(a, b):
       lambda i, c: (
           c[0] * c[1], c[1] + 0.5, 0.5 * c[2].T + c[2], c[3].T + c[0],
           c[4] + jnp.tensordot(c[1] * row, row + i, 0).T,
+          jnp.full((9, 9), c[1]),
       ),
-      (square, b[0], square, square, square),
+      (square, b[0], square, square, square, square),
   )  # fmt: skip
   in_some_lanes = lax.while_loop(
       lambda c: c[0] < jnp.abs(a) + 3,
