@@ -7,6 +7,7 @@ bazel run //benchmarks:split_benchmark -- --rounds=31
 """
 
 import argparse
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -14,8 +15,10 @@ from jax.sharding import AxisType
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
+from jax_ffi_ops import cumlogsumexp
 from jax_ffi_ops import cummax
 from jax_ffi_ops import cumsum
+from jax_ffi_ops import linear_recurrence
 import timing
 
 _SPECS = {
@@ -24,24 +27,32 @@ _SPECS = {
 }
 
 
-def _time(scan, shape, spec, rounds):
+def _recurrence(a, b, axis):
+  return linear_recurrence(a, b, axis=axis)
+
+
+def _time(scan, operands, dtype, shape, spec, rounds):
   axis = spec.index("a")
-  compiled = jax.jit(lambda x: scan(x, axis))
+  compiled = jax.jit(lambda *x: scan(*x, axis))
   calls = {}
   for name, count in (("one", 1), ("two", 2)):
     mesh = jax.make_mesh(
         (count,), ("a",), axis_types=(AxisType.Auto,),
         devices=jax.devices("cpu")[:count],
     )  # fmt: skip
-    x = jax.device_put(jnp.ones(shape), NamedSharding(mesh, spec))
-    calls[name] = lambda x=x: compiled(x)
+    sharding = NamedSharding(mesh, spec)
+    x = [
+        jax.device_put(jnp.full(shape, 0.5, dtype), sharding)
+        for _ in range(operands)
+    ]
+    calls[name] = lambda x=x: compiled(*x)
   samplers = {
       name: timing.waited(call, jax.block_until_ready)
       for name, call in calls.items()
   }
   found = timing.interleave(samplers, rounds)
   print(
-      f"{scan.__name__} of {shape}, axis {axis}: one device"
+      f"{scan.__name__} of {dtype} {shape}, axis {axis}: one device"
       f" {found['one'].seconds[1] * 1e3:.2f} ms, two"
       f" {found['two'].seconds[1] * 1e3:.2f} ms, ratio {found['two'].ratio:.2f}"
   )
@@ -52,10 +63,12 @@ def main():
   parser.add_argument("--rounds", type=int, default=31)
   rounds = parser.parse_args().rounds
   jax.config.update("jax_num_cpu_devices", 2)
-  for scan in (cumsum, cummax):
-    for shape, specs in _SPECS.items():
-      for spec in specs:
-        _time(scan, shape, spec, rounds)
+  scans = ((cumsum, 1), (cummax, 1), (cumlogsumexp, 1), (_recurrence, 2))
+  for (scan, operands), dtype, (shape, specs) in itertools.product(
+      scans, ("float32", "bfloat16"), _SPECS.items()
+  ):
+    for spec in specs:
+      _time(scan, operands, dtype, shape, spec, rounds)
 
 
 if __name__ == "__main__":

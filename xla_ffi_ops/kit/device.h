@@ -36,4 +36,12 @@ struct Cuda {
 #define XLA_FFI_OPS_INLINED
 #endif
 
+// Before a loop in which no result depends on what another one overwrites.
+// (What clang has for it warns of each loop that stays as it is.)
+#ifdef __clang__
+#define XLA_FFI_OPS_INDEPENDENT
+#else
+#define XLA_FFI_OPS_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 #endif  // XLA_FFI_OPS_KIT_DEVICE_H_

@@ -27,8 +27,8 @@ template <typename T, int lanes>
 using Vec = typename VecOf<T, lanes>::type;
 
 // n numbers of 16 bits, in a register of at least 16 bytes.
-template <int n>
-using Halves = Vec<int16_t, std::max(n, 8)>;
+template <int n, typename T = int16_t>
+using Halves = Vec<T, std::max(n, 8)>;
 
 template <int n>
 inline constexpr std::make_integer_sequence<int, n> kEach{};
@@ -37,7 +37,9 @@ inline constexpr std::make_integer_sequence<int, n> kEach{};
 template <int n>
 XLA_FFI_OPS_HD void Widen(Float16, const Halves<n>& x, Vec<float, n>* y) {
 #ifdef __clang__
-  *y = __builtin_convertvector((Vec<__fp16, n>)x, Vec<float, n>);
+  const auto all =
+      __builtin_convertvector((Halves<n, __fp16>)x, Halves<n, float>);
+  std::memcpy(y, &all, sizeof(*y));
 #else
   asm("vcvtph2ps %1, %0" : "=v"(*y) : "vm"(x));
 #endif
@@ -45,7 +47,9 @@ XLA_FFI_OPS_HD void Widen(Float16, const Halves<n>& x, Vec<float, n>* y) {
 template <int n>
 XLA_FFI_OPS_HD void Narrow(Float16, const Vec<float, n>& x, Halves<n>* y) {
 #ifdef __clang__
-  *y = (Halves<n>)__builtin_convertvector(x, Vec<__fp16, n>);
+  Halves<n, float> all{};
+  std::memcpy(&all, &x, sizeof(x));
+  *y = (Halves<n>)__builtin_convertvector(all, Halves<n, __fp16>);
 #else
   asm("vcvtps2ph $0, %1, %0" : "=v"(*y) : "v"(x));  // $0: to nearest even
 #endif

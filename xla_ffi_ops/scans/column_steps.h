@@ -71,7 +71,7 @@ struct ColumnSteps {
     const E* const after = before + next;
     E* const to = h + i * stride;
     const E one = factors[0];
-#pragma GCC ivdep
+    XLA_FFI_OPS_INDEPENDENT
     for (int64_t j = 0; j < n; ++j) {
       E x = last[j];
       Advance(kHasOne ? one : factors[j], terms[j], before[j], after[j], &x);
@@ -91,7 +91,7 @@ struct ColumnSteps {
         ReadOne<T, lanes>(x, v);
       }
     };
-    V last, term, before, after, factor;
+    V last, term, factor, before{}, after{};
     std::memcpy(&last, state + j, sizeof(V));
     for (int64_t i = begin; i < end; ++i) {
       const int64_t at = i * stride + j;

@@ -19,6 +19,15 @@ template <typename T>
 inline constexpr bool kIsHalf =
     std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
+// Fetches n elements to the second-level cache. Loops over pieces ask for the
+// next piece: the memory is idle while they compute one. (g++ would drop calls
+// of functions that only fetch; these are inlined.)
+template <bool kStores, typename T>
+XLA_FFI_OPS_HD void Fetch(const T* x, int64_t n) {
+  constexpr int kLine = 64 / sizeof(T);
+  for (int64_t i = 0; i < n; i += kLine) __builtin_prefetch(x + i, kStores, 2);
+}
+
 // For arithmetic. Integers and floating-point numbers of less than 32 bits are
 // widened: vectors.h moves units of 32 bits.
 template <typename T>

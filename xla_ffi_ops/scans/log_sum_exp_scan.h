@@ -55,6 +55,7 @@ class LogSumExpScan final : public ScanKernel {
       }
       for (int64_t i = 0; i < n; ++i) {
         const int64_t at = (reverse ? n - 1 - i : i) * stride;
+        FetchStep(x + at, y + at, stride, count);
         Elements::To(x + at, elements, count);
         LogSumExpStep(elements, elements, references, others, count);
         Elements::From(elements, y + at, count);
@@ -98,11 +99,14 @@ class LogSumExpScan final : public ScanKernel {
     for (int64_t done = 0; done < n; done += kPiece) {
       const int64_t count = std::min(kPiece, n - done);
       const int64_t at = reverse ? n - done - count : done;
+      const int64_t ahead = at + (reverse ? -count : count);
+      Fetch<false>(x + ahead, count);
       Elements::To(x + at, piece, count);
       if (reverse) std::reverse(piece, piece + count);
       LogSumExpRow(piece, y == nullptr ? nullptr : piece, count, sum, space);
       if (y == nullptr) continue;
       if (reverse) std::reverse(piece, piece + count);
+      Fetch<true>(y + ahead, count);
       Elements::From(piece, y + at, count);
     }
   }

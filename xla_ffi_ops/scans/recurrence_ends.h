@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
+#include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/scans/recurrence.h"
 #include "xla_ffi_ops/scans/recurrence_steps.h"
 #include "xla_ffi_ops/scans/transpose_lanes.h"
@@ -82,7 +83,7 @@ XLA_FFI_OPS_HD bool TryGroup(const E* a, const E* b, int64_t stride, int64_t n,
   constexpr int64_t kHigh = int64_t{1023 + 100} << 52;
   int64_t out = 0;  // negative if some m is not
 #pragma GCC unroll 1
-#pragma GCC ivdep
+  XLA_FFI_OPS_INDEPENDENT
   for (int64_t j = 0; j < n; ++j) {
     E h = ends.b[j];
     double product = ends.m[j];
@@ -110,7 +111,7 @@ XLA_FFI_OPS_HD void AddGroup(const E* a, const E* b, int64_t stride, int64_t n,
                              StrandEnds<E, kMost>& ends) {
   static_assert(kSteps <= kEndGroup<E>);
   if (TryGroup<kSteps, kShifted>(a, b, stride, n, ends)) return;
-#pragma GCC ivdep
+  XLA_FFI_OPS_INDEPENDENT
   for (int64_t j = 0; j < n; ++j) MoveExponent(ends.m + j, ends.e + j);
 }
 

@@ -136,16 +136,23 @@ class RowGroup {
   // Computes `count` steps from `at` on, of numbers that are loaded.
   void InCopies(int64_t at, int64_t shift, int64_t count) {
     RecurrenceNumbers<E, kPiece> numbers[kLanes];
+    const int64_t ahead = at + (call_.reverse ? -count : count);
     for (int r = 0; r < kLanes; ++r) {
       const int copied = r < rows_ ? r : 0;
-      if (r < rows_) numbers[r].Load(call_, {Row(r), at, count, 0, 1}, shift);
+      if (r < rows_) {
+        Fetch<false>(call_.a.Row(Row(r)) + ahead, count);
+        Fetch<false>(call_.b.Row(Row(r)) + ahead, count);
+        numbers[r].Load(call_, {Row(r), at, count, 0, 1}, shift);
+      }
       steps_.a[r] = numbers[copied].factors;
       steps_.b[r] = numbers[copied].terms;
       steps_.h[r] = numbers[copied].terms;
     }
     steps_.Run(count, rows_);
     for (int r = 0; r < rows_; ++r) {
-      Numbers<T>::From(steps_.h[r], call_.Row(Row(r)) + at, count);
+      T* const h = call_.Row(Row(r));
+      Fetch<true>(h + ahead, count);
+      Numbers<T>::From(steps_.h[r], h + at, count);
     }
   }
 

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
+#include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/scans/elements.h"
 #include "xla_ffi_ops/scans/recurrence.h"
 
@@ -108,7 +109,7 @@ struct RecurrenceNumbers {
     }
     if (call.lambda.width == 1) std::fill_n(lambda, piece.size(), *own);
     AtCpuLevel([&, size = piece.size()]() XLA_FFI_OPS_INLINED {
-#pragma GCC ivdep
+      XLA_FFI_OPS_INDEPENDENT
       for (int64_t i = 0; i < size; ++i) {
         terms[i] = r[i] + d[i] * w[i] - v[i];
         factors[i] = d[i] * lambda[i];

@@ -8,7 +8,9 @@
 #include <cstring>
 #include <memory>
 
+#include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/types.h"
+#include "xla_ffi_ops/scans/elements.h"
 
 namespace xla_ffi_ops {
 
@@ -72,6 +74,19 @@ class ScanKernel {
   const int element_bytes;
   const int work;        // bytes that can be moved in the time of one element
   const bool in_blocks;  // whether Total and Block may be called
+
+ protected:
+  // Fetches what Columns takes next, where it is in memory: processors do not
+  // look that far ahead. What is in the cache would be asked for in vain.
+  template <typename T>
+  XLA_FFI_OPS_HD void FetchStep(const T* x, const T* y, int64_t stride,
+                                int64_t width) const {
+    constexpr int64_t kCached = 1 << 23;  // bytes
+    if (n * stride * element_bytes < kCached) return;
+    const int64_t next = reverse ? -stride : stride;
+    internal::Fetch<false>(x + next, width);
+    internal::Fetch<true>(y + next, width);
+  }
 };
 
 namespace internal {

@@ -72,6 +72,7 @@ class TypedScan final : public ScanKernel {
       for (int64_t j = 0; j < count; ++j) states[j] = StartOf(first + j);
       for (int64_t i = 0; i < n; ++i) {
         const int64_t at = (reverse ? n - 1 - i : i) * stride;
+        FetchStep(x + at, y + at, stride, count);
         if constexpr (kConverted) {
           Elements::To(x + at, elements, count);
           ScanStep<Op, E>(elements, elements, states, count);

@@ -138,7 +138,7 @@ struct BandedElimination {
   // to = x - factor * pivots
   XLA_FFI_OPS_HD void Subtract(const V& factor, const T* pivots, const T* x,
                                T* to, int64_t count) const {
-#pragma GCC ivdep
+    XLA_FFI_OPS_INDEPENDENT
     for (int64_t j = 0; j < count * lanes; j += lanes) {
       V value, pivot, product;
       N::Read(x + j, &value);

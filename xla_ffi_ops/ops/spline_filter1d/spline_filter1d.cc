@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "xla_ffi_ops/kit/cpu_level.h"
+#include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/scans/filter_signals.h"
 
 namespace xla_ffi_ops {
@@ -62,7 +63,7 @@ void FilterLines(const SplineFilter<T>& call, Steps<const T> x, Steps<T> y,
       const T* const from = x.at(t);
       T* const to = y.at(t);
       if (t + kAhead < call.n) Prefetch<lanes, false>(x.at(t + kAhead));
-#pragma GCC ivdep
+      XLA_FFI_OPS_INDEPENDENT
       for (int i = 0; i < lanes; ++i) {
         to[i] = last[i] = pole * last[i] + from[i];
       }
@@ -73,7 +74,7 @@ void FilterLines(const SplineFilter<T>& call, Steps<const T> x, Steps<T> y,
       const T* const from = y.at(t);
       T* const to = c.at(t);
       if (t >= kAhead) Prefetch<lanes, true>(c.at(t - kAhead));
-#pragma GCC ivdep
+      XLA_FFI_OPS_INDEPENDENT
       for (int i = 0; i < lanes; ++i) {
         to[i] = last[i] = pole * last[i] + factor * from[i];
       }
