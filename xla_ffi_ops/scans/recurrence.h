@@ -10,6 +10,7 @@
 
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/rows.h"
+#include "xla_ffi_ops/scans/elements.h"
 
 namespace xla_ffi_ops {
 
@@ -29,10 +30,16 @@ struct RecurrenceOperand {
 template <typename T>
 struct Recurrence {
   using Type = T;
+  using Element = internal::ElementOf<T>;
 
   // Where the i-th step is.
   int64_t At(int64_t i) const { return reverse ? n - 1 - i : i; }
   T* Row(int64_t row) const { return h + row * n * columns; }
+  // What h is before the first step of a row of one column.
+  Element Start(int64_t row) const {
+    if (wide_h0.data != nullptr) return *wide_h0.Row(row);
+    return h0.data == nullptr ? Element(0) : static_cast<Element>(*h0.Row(row));
+  }
 
   int64_t n, columns;
   bool reverse;
@@ -41,6 +48,8 @@ struct Recurrence {
   RecurrenceOperand<T> a, b;
   RecurrenceOperand<T> h0;  // its data may be null, for zeros
   T* h;
+  // It may take the place of h0: 16 bits are too few for what devices exchange.
+  RecurrenceOperand<Element> wide_h0 = {};
 };
 
 // Generalized advantage estimates: the recurrence that goes back through

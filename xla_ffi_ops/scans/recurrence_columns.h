@@ -88,12 +88,17 @@ void RunRecurrenceColumns(const Call& call, int64_t row, int64_t begin,
   for (; begin < end; begin += kMost) {
     const int64_t n = std::min(end - begin, kMost);
     E state[kMost], space[kMost];
-    if (call.h0.data == nullptr) {
-      std::fill_n(state, n, E(0));
+    const auto start_from = [&](const auto& h0) {
+      std::copy_n(
+          internal::Elements(h0, call.columns, {row, 0, 1, begin, n}, space), n,
+          state);
+    };
+    if (call.wide_h0.data != nullptr) {
+      start_from(call.wide_h0);
+    } else if (call.h0.data != nullptr) {
+      start_from(call.h0);
     } else {
-      std::copy_n(internal::Elements(call.h0, call.columns,
-                                     {row, 0, 1, begin, n}, space),
-                  n, state);
+      std::fill_n(state, n, E(0));
     }
     if (call.shifted) {
       const E one = 1;

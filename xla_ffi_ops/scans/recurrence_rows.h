@@ -92,9 +92,7 @@ class RowGroup {
   RowGroup(const Call& call, int64_t begin, int rows)
       : call_(call), begin_(begin), rows_(rows) {
     steps_.reverse = call.reverse;
-    for (int r = 0; r < kLanes; ++r) {
-      if (call.h0.data) steps_.state[r] = static_cast<E>(*call.h0.Row(Row(r)));
-    }
+    for (int r = 0; r < kLanes; ++r) steps_.state[r] = call.Start(Row(r));
   }
 
   void Run() {
@@ -170,8 +168,7 @@ void ShortRows(const Call& call, int64_t begin, int64_t end) {
   AtCpuLevel([&call, begin, end]() XLA_FFI_OPS_INLINED {
     for (int64_t row = begin; row < end; ++row) {
       T* const h = call.Row(row);
-      E state = 0, factor = 1;
-      if (call.h0.data != nullptr) state = static_cast<E>(*call.h0.Row(row));
+      E state = call.Start(row), factor = 1;
       for (int64_t i = 0; i < call.n; ++i) {
         const int64_t at = call.At(i);
         E own, term;

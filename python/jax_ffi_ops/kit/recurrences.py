@@ -107,7 +107,7 @@ def split(
   """Returns the rule.
 
   Args:
-    recurrence: the op.
+    recurrence: the op, whose h0 may be float32 where b has 16 bits.
     end: what a piece makes of h before it.
     gradients: the cotangents of a and b; see linear_recurrence.py.
   """
@@ -115,10 +115,8 @@ def split(
   def apply(a, b, h0, before, after, *, reverse, shifted):
     carry = after if reverse else before
     start = carry[2] if h0 is None else _after(carry, h0.astype(carry[2].dtype))
-    a, wide = _wide(a), _wide(b)
-    start = start.astype(wide.dtype)
-    h = recurrence(a, wide, start, reverse=reverse, shifted=shifted)
-    return h.astype(b.dtype)
+    start = start.astype(_wide_dtype(b))
+    return recurrence(a, b, start, reverse=reverse, shifted=shifted)
 
   # Backward, a state has two numbers more: h at its end, and a count of pieces.
   def state_backward(a, h, dh, *, reverse, shifted):
@@ -136,8 +134,7 @@ def split(
     sooner, later = (after, before) if reverse else (before, after)
     given = jnp.zeros_like(sooner[3]) if h0 is None else h0
     start = jnp.where(sooner[4] > 0, sooner[3], given)
-    a, h, dh, start = map(_wide, (a, h, dh, start))
-    end = later[2].astype(dh.dtype)
+    end = later[2].astype(_wide_dtype(dh))
     da, db = gradients(a, h, dh, start, end, reverse, shifted)
     return da, db, None if h0 is None else whole[2].astype(dh.dtype)
 
@@ -155,5 +152,9 @@ def split(
   )
 
 
+def _wide_dtype(x):
+  return jnp.promote_types(x.dtype, np.float32)
+
+
 def _wide(x):
-  return x.astype(jnp.promote_types(x.dtype, np.float32))
+  return x.astype(_wide_dtype(x))

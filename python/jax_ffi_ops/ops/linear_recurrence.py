@@ -49,6 +49,7 @@ def _from_step_before(x, start, reverse):
     return moved
   # start[None], but the op leaves the axes of vmap where they are.
   one, zero = jnp.ones(1, x.dtype), jnp.zeros(1, x.dtype)
+  start = start.astype(x.dtype)
   start = _recurrence(one, zero, start, reverse=False, shifted=False)
   others = len(x) - 1
   return moved + _padded(start, 0, *((others, 0) if reverse else (0, others)))
@@ -66,11 +67,12 @@ def _gradients(a, h, dh, start, end, reverse, shifted):
   Args:
     a, h, dh: as for `backward`.
     start: what h is before the first step, or None for zeros.
-    end: what steps behind the last one give to the cotangent of b, likewise.
+    end: what steps behind the last one give to the cotangent of b, likewise, or
+      in float32.
     reverse, shifted: of h.
   """
   # The sum of dh[s] dh[s]/db[t] over s: the recurrence from the other end.
-  db = _recurrence(a, dh, end, reverse=not reverse, shifted=not shifted)
+  db = _from(a, dh, end, reverse=not reverse, shifted=not shifted)
   if shifted:
     return _from_step_before(db, end, not reverse) * h, db
   return db * _from_step_before(h, start, reverse), db
@@ -96,9 +98,14 @@ def _end(a, b, *, reverse, shifted):
   return end(a, b, reverse=reverse, shifted=shifted)
 
 
-_split = recurrences.split(
-    lambda *x, **y: _recurrence(*x, **y), _end, _gradients
-)
+def _from(a, b, h0, *, reverse, shifted):
+  """Returns the recurrence, whose h0 may be float32 where b has 16 bits."""
+  is_wide = h0 is not None and h0.dtype != b.dtype
+  op = _recurrence_from if is_wide else _recurrence
+  return op(a, b, h0, reverse=reverse, shifted=shifted)
+
+
+_split = recurrences.split(_from, _end, _gradients)
 
 _recurrence = kit.op(
     "linear_recurrence",
@@ -123,6 +130,17 @@ _recurrence = kit.op(
     # over float16 4 times: 512 and 1024 elements (Zen 4, 2026-11-25).
     is_faster=lambda a, b, h0, *, n, **_: n > _FEW
     and b.size >= (512 if b.dtype.itemsize == 2 else SMALL),
+)
+
+_recurrence_from = kit.op(
+    "linear_recurrence_from",
+    library=_LIBRARY,
+    signature="(n,*),(n,*),(*)?->(n,*)",
+    attributes=_ATTRIBUTES,
+    reference=_reference,
+    dtypes={"a": (np.float16, jnp.bfloat16), "b": "a", "h0": [np.float32]},
+    stretched=("a",),
+    outputs=("h",),
 )
 
 # What devices exchange that each have a piece of the steps.
@@ -170,7 +188,7 @@ def stretched(a, shape, axis, message):
   return jnp.broadcast_to(jnp.reshape(a, own), along)
 
 
-@kit.public(_recurrence, end_of_real)
+@kit.public(_recurrence, _recurrence_from, end_of_real)
 def linear_recurrence(
     a: jax.Array,
     b: jax.Array,

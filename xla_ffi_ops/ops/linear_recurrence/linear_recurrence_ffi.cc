@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handlers of linear_recurrence, (n,*),(n,*),(*)?->(n,*), and of its ends,
-// (n,*),(n,*)->(*),(*),(*).
+// The handlers of linear_recurrence, (n,*),(n,*),(*)?->(n,*), also of 16 bits
+// from an h0 of float32, and of its ends, (n,*),(n,*)->(*),(*),(*).
 #include <cstdint>
+#include <type_traits>
 
 #include "xla_ffi_ops/ffi.h"
 #include "xla_ffi_ops/scans/recurrence_threads.h"
@@ -15,34 +16,45 @@ using RecurrenceDTypes =
 
 enum Bits : int64_t { kA = 1, kB = 2, kH0 = 4 };  // of `present`
 
+template <bool kFromWide>
 HandlerResult RecurrenceHandler(CpuContext device, bool reverse, bool shifted,
                                 int64_t present, int64_t trailing_rank,
                                 ffi::RemainingArgs operands,
                                 ffi::Result<Buffer> h) {
+  using OpDTypes = std::conditional_t<kFromWide, DTypes<ffi::F16, ffi::BF16>,
+                                      RecurrenceDTypes>;
   Dim n = kUnknownDim;
   Argument a("a"), b("b"), h0("h0", (present & kH0) != 0);
   Call call;
   call.TrailingRank(trailing_rank);
   call.Present(present, kA | kB, kH0);
   call.Operands(operands, {&a, &b, &h0});
-  call.Operand(a, RecurrenceDTypes(), {&n});
+  call.Operand(a, OpDTypes(), {&n});
   call.Operand(b, a.dtype(), {&n});
-  if (h0.given) call.Operand(h0, a.dtype(), {});
+  if (h0.given) call.Operand(h0, kFromWide ? ffi::F32 : a.dtype(), {});
   call.Result("h", *h, a.dtype(), {&n});
   if (!call.Done()) return call.error();
 
-  return Dispatch(RecurrenceDTypes(), a.dtype(), [&](auto tag) {
+  return Dispatch(OpDTypes(), a.dtype(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const auto operand = [&](const Argument& x) -> RecurrenceOperand<T> {
-      if (!x.given) return {};
-      return {x.data<const T>(), x.core_rank == 0 ? 1 : n,
-              call.TrailingSize(*x.buffer, x.core_rank), x.map,
-              call.TrailingMap(x.name.c_str(), *x.buffer, x.core_rank)};
+    Recurrence<T> recurrence{n,         Product(call.trailing()),
+                             reverse,   shifted,
+                             /*a=*/{},  /*b=*/{},
+                             /*h0=*/{}, Data<T>(*h)};
+    const auto take = [&](auto& operand, const Argument& x) {
+      if (!x.given) return;
+      operand = {x.data<std::remove_pointer_t<decltype(operand.data)>>(),
+                 x.core_rank == 0 ? 1 : n,
+                 call.TrailingSize(*x.buffer, x.core_rank), x.map,
+                 call.TrailingMap(x.name.c_str(), *x.buffer, x.core_rank)};
     };
-    const Recurrence<T> recurrence{n,           Product(call.trailing()),
-                                   reverse,     shifted,
-                                   operand(a),  operand(b),
-                                   operand(h0), Data<T>(*h)};
+    take(recurrence.a, a);
+    take(recurrence.b, b);
+    if constexpr (kFromWide) {
+      take(recurrence.wide_h0, h0);
+    } else {
+      take(recurrence.h0, h0);
+    }
     if (!call.ok()) return HandlerResult(call.error());
     return RunRecurrence(device, recurrence, Product(call.loops()));
   });
@@ -85,13 +97,16 @@ HandlerResult EndHandler(CpuContext device, bool reverse, bool shifted,
 
 }  // namespace
 
-XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_linear_recurrence_fwd, RecurrenceHandler,
-                           .Attr<bool>("reverse")
-                               .Attr<bool>("shifted")
-                               .Attr<int64_t>("present")
-                               .Attr<int64_t>("trailing_rank")
-                               .RemainingArgs()
-                               .Ret<Buffer>());  // h
+#define XLA_FFI_OPS_DEFINE_RECURRENCE(handler, from_wide)           \
+  XLA_FFI_OPS_DEFINE_HANDLER(handler, RecurrenceHandler<from_wide>, \
+                             .Attr<bool>("reverse")                 \
+                                 .Attr<bool>("shifted")             \
+                                 .Attr<int64_t>("present")          \
+                                 .Attr<int64_t>("trailing_rank")    \
+                                 .RemainingArgs()                   \
+                                 .Ret<Buffer>()) /* h */
+XLA_FFI_OPS_DEFINE_RECURRENCE(xla_ffi_ops_linear_recurrence_fwd, false);
+XLA_FFI_OPS_DEFINE_RECURRENCE(xla_ffi_ops_linear_recurrence_from_fwd, true);
 
 XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_linear_recurrence_end_fwd, EndHandler,
                            .Attr<bool>("reverse")
