@@ -45,6 +45,7 @@ class KitProgramTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
+    jax.clear_caches()  # With pytest, others traced the same calls without it.
     self.enter_context(handlers_at_any_speed())
     self.x = _normal(8, 6, 16)
     self.scale = _normal(16, seed=1)
