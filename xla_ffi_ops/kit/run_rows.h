@@ -157,7 +157,7 @@ XLA_FFI_OPS_HD void RunRow(const F& f, int64_t i, int64_t cols,
           f, row, count, y, z, columns.At(first - part.begin),
           in.Piece(i, first, count)...);
     };
-    // Those of Stage are of this level.
+    // Stage runs calls with such stores at this level.
     if constexpr (level == 3 && std::is_same_v<T, Acc>) {
       if (outputs[0].NonTemporal(y) && outputs[n - 1].NonTemporal(z)) {
         store(std::true_type());
