@@ -85,6 +85,56 @@ XLA_FFI_OPS_HD void TakeUpper(const Vec<uint32_t, n>& a,
   *y = __builtin_shufflevector((Parts)a, (Parts)b, (2 * i + 1)...);
 }
 
+#if defined(XLA_FFI_OPS_CPU_LEVELS) && !defined(__clang__)
+// AVX512-BF16 is no part of level 4. It takes subnormal numbers for zeros.
+inline const bool kHasBf16 = __builtin_cpu_supports("avx512bf16");
+
+// Rounds the lanes of a, and then of b. Returns whether a result is zero.
+XLA_FFI_OPS_HD bool NarrowNormal(const Vec<float, 16>& a,
+                                 const Vec<float, 16>& b, Vec<int16_t, 32>* y) {
+  const auto magnitude = Vec<int16_t, 32>{} + 0x7fff;
+  bool zero;
+  asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(*y) : "v"(a), "v"(b));
+  asm("vptestnmw %1, %2, %%k1\n\tkortestd %%k1, %%k1"
+      : "=@ccnz"(zero)
+      : "v"(magnitude), "v"(*y)
+      : "k1");
+  return zero;
+}
+
+// Whether a lane is subnormal. (Instructions for floats do not see it in XLA's
+// threads, which flush such numbers.)
+XLA_FFI_OPS_HD bool HasSubnormal(const Vec<float, 16>& a,
+                                 const Vec<float, 16>& b) {
+  const auto exponent = Vec<int32_t, 16>{} + 0x7f800000;
+  const auto mantissa = Vec<int32_t, 16>{} + 0x7fffff;
+  bool has;
+  asm("vptestnmd %1, %3, %%k1\n\tvptestmd %2, %3, %%k1%{%%k1%}\n\t"
+      "vptestnmd %1, %4, %%k2\n\tvptestmd %2, %4, %%k2%{%%k2%}\n\t"
+      "kortestw %%k1, %%k2"
+      : "=@ccnz"(has)
+      : "v"(exponent), "v"(mantissa), "v"(a), "v"(b)
+      : "k1", "k2");
+  return has;
+}
+#endif
+
+// Rounds the lanes of a, and then of b, to bfloat16.
+template <int level, int n>
+XLA_FFI_OPS_HD void NarrowPair(const Vec<float, n>& a, const Vec<float, n>& b,
+                               Vec<int16_t, 2 * n>* y) {
+#if defined(XLA_FFI_OPS_CPU_LEVELS) && !defined(__clang__)
+  if constexpr (level == 4 && n == 16) {
+    // Few results are zero: looking at one vector comes before two.
+    if (kHasBf16 && (!NarrowNormal(a, b, y) || !HasSubnormal(a, b))) return;
+  }
+#endif
+  Vec<uint32_t, n> bits[2];
+  RoundUpper<n>(a, &bits[0]);
+  RoundUpper<n>(b, &bits[1]);
+  TakeUpper<n>(bits[0], bits[1], y, kEach<2 * n>);
+}
+
 // Convert n numbers to float and back. If g++ 12 vectorizes a loop over all of
 // a local array, it keeps the array in registers, and not in memory.
 template <int level, int n, typename T>
@@ -119,10 +169,7 @@ XLA_FFI_OPS_HD void NarrowBlock(const float* x, T* y) {
       if constexpr (vectors == 1) {
         Narrow<lanes>(T(), wide[0], &half);
       } else {
-        Vec<uint32_t, lanes> bits[2];
-        RoundUpper<lanes>(wide[0], &bits[0]);
-        RoundUpper<lanes>(wide[1], &bits[1]);
-        TakeUpper<lanes>(bits[0], bits[1], &half, kEach<2 * lanes>);
+        NarrowPair<level, lanes>(wide[0], wide[1], &half);
       }
       std::memcpy(static_cast<void*>(y + i), &half, sizeof(half));
     }

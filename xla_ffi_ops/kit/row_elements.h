@@ -93,8 +93,13 @@ XLA_FFI_OPS_HD void Put(const Acc (&values)[n], T* piece, int64_t j) {
       Vec<T, lanes> v;
       std::memcpy(&v, values + i, sizeof(v));
       if constexpr (nontemporal && sizeof(v) == 32) {
+#ifdef __clang__
+        __builtin_nontemporal_store(
+            v, reinterpret_cast<Vec<T, lanes>*>(piece + j + i));
+#else
         auto* const to = reinterpret_cast<T(*)[lanes]>(piece + j + i);
         asm("vmovntps %1, %0" : "=m"(*to) : "v"(v));
+#endif
       } else {
         std::memcpy(piece + j + i, &v, sizeof(v));
       }
