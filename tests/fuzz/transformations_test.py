@@ -73,6 +73,13 @@ def _varying_alike(function):
   return lambda *operands: function(*sharding.vary_alike(operands))
 
 
+def _prepared(name, function):
+  """Returns the function of other operands: a system drawn may be singular."""
+  if name != "solve_banded":
+    return function
+  return lambda ab, b: function(ab.at[..., 0, :].add(16), b)
+
+
 class TransformationsTest(parameterized.TestCase):
 
   @parameterized.parameters(jax_ffi_ops._ops())
@@ -101,13 +108,14 @@ class TransformationsTest(parameterized.TestCase):
               for shape, dtype in zip(composition.shapes, dtypes)
           ]
           rows = math.prod(loops)
-          self._check(case, composition, operands, rows)
+          run = lambda function: composition(_prepared(name, function))
+          self._check(case, composition, run, operands, rows)
 
-  def _check(self, case, composition, operands, rows):
-    definition = lambda function: composition(_varying_alike(function))
+  def _check(self, case, composition, run, operands, rows):
+    definition = lambda function: run(_varying_alike(function))
     expected = case.oracle(definition, *operands)
     avals = jax.eval_shape(definition(case.oracle.function), *operands)
-    actual = composition(case)(*operands)
+    actual = run(case)(*operands)
     self.assertEqual(len(actual), len(expected))
     # The gradient of an operand that rows or examples share is a sum, and may be
     # smaller than its terms. These are like other gradients, which are no sums.

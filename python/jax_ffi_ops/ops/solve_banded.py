@@ -60,7 +60,8 @@ def _reference(ab, b, *, upper):
   window = jnp.take_along_axis(top, skipped, 1), operands[1][: lower + 1]
   entering = tuple(x[lower + 1 :] for x in operands)
   _, (u, b) = jax.lax.scan(_eliminate, window, entering)
-  behind = jnp.zeros((rows.shape[1] - 1, k), b.dtype)
+  # In a shard_map, zeros have to vary over its axes as b does.
+  behind = jnp.broadcast_to(jnp.zeros_like(b[0]), (rows.shape[1] - 1, k))
   x = jax.lax.scan(_substitute, behind, (u, b), reverse=True)[1]
   return jnp.where(jnp.any(u[:, 0] == 0), jnp.nan, x)
 

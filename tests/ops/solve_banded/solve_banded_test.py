@@ -226,6 +226,15 @@ class BandedTest(parameterized.TestCase):
     for i in range(7):
       np.testing.assert_array_equal(x[i], solve(ab, many[i]))
 
+  def test_definition_in_a_shard_map(self):
+    """Its loops carry only what varies over the same axes."""
+    ab, b = self._draw(np.float32, 2, 3, 12), self._draw(np.float32, 2, 12, 2)
+    solve = SolveBandedTest.case.oracle.function
+    mesh = jax.make_mesh((1,), ("x",), (jax.sharding.AxisType.Auto,))
+    spec = jax.sharding.PartitionSpec("x")
+    split = jax.shard_map(solve, mesh=mesh, in_specs=spec, out_specs=spec)
+    np.testing.assert_allclose(split(ab, b)[0], solve(ab, b)[0], rtol=1e-5)
+
   def test_refusals(self):
     ab, b = np.ones((4, 6)), np.ones((6, 2))
     for bands, *operands in (
