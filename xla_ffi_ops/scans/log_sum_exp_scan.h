@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "xla_ffi_ops/scans/column_totals.h"
 #include "xla_ffi_ops/scans/elements.h"
 #include "xla_ffi_ops/scans/log_sum_exp.h"
 #include "xla_ffi_ops/scans/scan_kernel.h"
@@ -63,6 +64,27 @@ class LogSumExpScan final : public ScanKernel {
     }
   }
 
+  void ColumnTotals(const void* from, void* totals, int64_t first,
+                    int64_t stride, int64_t width) const override {
+    const T* x = static_cast<const T*>(from);
+    for (; width > 0; width -= kTotals, first += kTotals, x += kTotals) {
+      const int64_t count = std::min(width, kTotals);
+      E references[kTotals];
+      double sums[kTotals];
+      std::fill_n(references, count, LogSum<E>().reference);
+      std::fill_n(sums, count, 0.0);
+      ForSteps<Elements>(x, n, stride, count,
+                         [&](auto steps, const E* elements, int64_t apart) {
+                           AddExponentials<steps>(elements, apart, references,
+                                                  sums, count);
+                         });
+      for (int64_t j = 0; j < count; ++j) {
+        StoreTotal(ScanState::Of(LogSum<E>{references[j], sums[j] - 1}), totals,
+                   first + j);
+      }
+    }
+  }
+
   ScanState Start(int64_t row) const override {
     return ScanState::Of(StartOf(row));
   }
@@ -77,6 +99,9 @@ class LogSumExpScan final : public ScanKernel {
     sum.Raise(more.reference);
     sum.others += more.others;  // 1 is for the reference, which is in `more`.
     return ScanState::Of(sum);
+  }
+  void StoreTotal(ScanState total, void* totals, int64_t index) const override {
+    static_cast<E*>(totals)[index] = total.Value<LogSum<E>>().Log();
   }
   void Block(const void* x, void* y, int64_t count,
              ScanState base) const override {
