@@ -28,8 +28,10 @@ void ForSteps(const typename Elements::Stored* x, int64_t n, int64_t stride,
       Fetch<false>(from + (kSteps + s) * stride, count);
     }
     if constexpr (Elements::kConverts) {
-      for (int s = 0; s < steps; ++s) {
-        Elements::To(from + s * stride, space + s * count, count);
+      const bool all = stride == count;
+      const int64_t size = all ? steps * count : count;
+      for (int s = 0; s < (all ? 1 : steps); ++s) {
+        Elements::To(from + s * stride, space + s * count, size);
       }
       add(steps, space, count);
     } else {

@@ -109,33 +109,6 @@ void LogSumExpStep(const E* x, E* y, E* references, double* others, int64_t n) {
   });
 }
 
-// The sums of `steps` steps of n columns at once: sums[j] exp(references[j]) is
-// the sum of column j so far, of exponentials. The largest of the elements is
-// the next reference, if it is above the one before.
-template <int steps, typename E>
-void AddExponentials(const E* x, int64_t stride, E* references, double* sums,
-                     int64_t n) {
-  AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
-    for (int64_t j = 0; j < n; ++j) {
-      const E before = references[j];
-      E next = x[j];
-#pragma GCC unroll 8
-      for (int i = 1; i < steps; ++i) {
-        const E more = x[i * stride + j];
-        next = more > next ? more : next;
-      }
-      next = LogSum<E>::IsAbove(next, before) ? next : before;
-      E sum = 0;
-#pragma GCC unroll 8
-      for (int i = 0; i < steps; ++i) {
-        sum += LogSum<E>::Exp(x[i * stride + j], next);
-      }
-      sums[j] = sums[j] * LogSum<E>::Exp(before, next) + sum;
-      references[j] = next;
-    }
-  });
-}
-
 }  // namespace xla_ffi_ops::internal
 
 #endif  // XLA_FFI_OPS_SCANS_LOG_SUM_EXP_H_

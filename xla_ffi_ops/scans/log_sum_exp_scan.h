@@ -10,6 +10,7 @@
 #include "xla_ffi_ops/scans/column_totals.h"
 #include "xla_ffi_ops/scans/elements.h"
 #include "xla_ffi_ops/scans/log_sum_exp.h"
+#include "xla_ffi_ops/scans/log_sum_exp_totals.h"
 #include "xla_ffi_ops/scans/scan_kernel.h"
 
 namespace xla_ffi_ops::internal {
@@ -69,18 +70,9 @@ class LogSumExpScan final : public ScanKernel {
     const T* x = static_cast<const T*>(from);
     for (; width > 0; width -= kTotals, first += kTotals, x += kTotals) {
       const int64_t count = std::min(width, kTotals);
-      E references[kTotals];
-      double sums[kTotals];
-      std::fill_n(references, count, LogSum<E>().reference);
-      std::fill_n(sums, count, 0.0);
-      ForSteps<Elements>(x, n, stride, count,
-                         [&](auto steps, const E* elements, int64_t apart) {
-                           AddExponentials<steps>(elements, apart, references,
-                                                  sums, count);
-                         });
+      const LogSums<T, kTotals> columns(x, n, stride, count);
       for (int64_t j = 0; j < count; ++j) {
-        StoreTotal(ScanState::Of(LogSum<E>{references[j], sums[j] - 1}), totals,
-                   first + j);
+        StoreTotal(ScanState::Of(columns.of(j)), totals, first + j);
       }
     }
   }
@@ -89,8 +81,14 @@ class LogSumExpScan final : public ScanKernel {
     return ScanState::Of(StartOf(row));
   }
   ScanState Total(const void* x, int64_t count) const override {
+    constexpr int64_t kColumns = 32;  // two vectors, at most
+    const T* const from = static_cast<const T*>(x);
+    const int64_t steps = count / kColumns;
     LogSum<E> sum;
-    Scan(static_cast<const T*>(x), nullptr, count, &sum);
+    if (steps > 0) {
+      sum = LogSums<T, kColumns>(from, steps, kColumns, kColumns).All();
+    }
+    Scan(from + steps * kColumns, nullptr, count - steps * kColumns, &sum);
     return ScanState::Of(sum);
   }
   ScanState Join(ScanState base, ScanState total) const override {
