@@ -52,6 +52,17 @@ def _jvp_of_total(x, total, x_dot):
   return jnp.sum(share * x_dot.astype(total.dtype))
 
 
+# jnp.logaddexp has the derivative NaN where both are -inf.
+_both = jax.custom_jvp(jnp.logaddexp)
+
+
+@_both.defjvp
+def _(primals, tangents):
+  total = _both(*primals)
+  shares = (_share(x, total) * x_dot for x, x_dot in zip(primals, tangents))
+  return total, sum(shares)
+
+
 _LIBRARY = kit.Library(
     pathlib.Path(__file__).with_name("libcumlogsumexp_ext.so"),
     prefix="xla_ffi_ops_",
@@ -80,7 +91,7 @@ _cumlogsumexp = kit.scan_op(
     split=kit.Split(
         local=lambda x, *, reverse: _total(x),
         identity=lambda x, *, reverse: -np.inf,
-        combine=lambda a, b, *, reverse: (_total(jnp.stack([a[0], b[0]])),),
+        combine=lambda a, b, *, reverse: (_both(a[0], b[0]),),
         apply=lambda x, before, after, *, reverse: _cumlogsumexp_from(
             x, (after if reverse else before)[0], reverse=reverse
         ),
