@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "xla_ffi_ops/scans/column_totals.h"
 #include "xla_ffi_ops/scans/elements.h"
 #include "xla_ffi_ops/scans/log_sum_exp.h"
+#include "xla_ffi_ops/scans/log_sum_exp_totals.h"
 #include "xla_ffi_ops/scans/scan_kernel.h"
 
 namespace xla_ffi_ops::internal {
@@ -63,12 +65,30 @@ class LogSumExpScan final : public ScanKernel {
     }
   }
 
+  void ColumnTotals(const void* from, void* totals, int64_t first,
+                    int64_t stride, int64_t width) const override {
+    const T* x = static_cast<const T*>(from);
+    for (; width > 0; width -= kTotals, first += kTotals, x += kTotals) {
+      const int64_t count = std::min(width, kTotals);
+      const LogSums<T, kTotals> columns(x, n, stride, count);
+      for (int64_t j = 0; j < count; ++j) {
+        StoreTotal(ScanState::Of(columns.of(j)), totals, first + j);
+      }
+    }
+  }
+
   ScanState Start(int64_t row) const override {
     return ScanState::Of(StartOf(row));
   }
   ScanState Total(const void* x, int64_t count) const override {
+    constexpr int64_t kColumns = 32;  // two vectors, at most
+    const T* const from = static_cast<const T*>(x);
+    const int64_t steps = count / kColumns;
     LogSum<E> sum;
-    Scan(static_cast<const T*>(x), nullptr, count, &sum);
+    if (steps > 0) {
+      sum = LogSums<T, kColumns>(from, steps, kColumns, kColumns).All();
+    }
+    Scan(from + steps * kColumns, nullptr, count - steps * kColumns, &sum);
     return ScanState::Of(sum);
   }
   ScanState Join(ScanState base, ScanState total) const override {
@@ -77,6 +97,9 @@ class LogSumExpScan final : public ScanKernel {
     sum.Raise(more.reference);
     sum.others += more.others;  // 1 is for the reference, which is in `more`.
     return ScanState::Of(sum);
+  }
+  void StoreTotal(ScanState total, void* totals, int64_t index) const override {
+    static_cast<E*>(totals)[index] = total.Value<LogSum<E>>().Log();
   }
   void Block(const void* x, void* y, int64_t count,
              ScanState base) const override {

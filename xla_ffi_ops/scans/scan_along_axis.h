@@ -49,6 +49,13 @@ HandlerResult ScanRows(const CpuContext& device,
                        std::shared_ptr<const ScanKernel> kernel, const void* x,
                        void* y, int64_t rows, int64_t columns);
 
+// Writes the totals of x, [rows, n, columns], along its middle axis to
+// `totals`, [rows, columns], likewise.
+HandlerResult ScanTotals(const CpuContext& device,
+                         std::shared_ptr<const ScanKernel> kernel,
+                         const void* x, void* totals, int64_t rows,
+                         int64_t columns);
+
 // The handler of an operation of scan_ops.h on elements of these dtypes: scans
 // x, [leading..., n, trailing...], to y. If there is a `start`, [leading...,
 // trailing...], scans start from that.
@@ -76,8 +83,29 @@ HandlerResult ScanAlongAxis(CpuContext device, bool reverse,
                   Product(checks.trailing()));
 }
 
+// The handler of what all elements make: of x likewise, [leading...,
+// trailing...]. It has the dtype of a start.
+template <typename Op, typename OpDTypes>
+HandlerResult TotalAlongAxis(CpuContext device, int64_t trailing_rank,
+                             ffi::AnyBuffer x,
+                             ffi::Result<ffi::AnyBuffer> total) {
+  Dim n = kUnknownDim;
+  const auto dtype = x.element_type();
+  Checks checks;
+  checks.TrailingRank(trailing_rank);
+  checks.Operand("x", x, OpDTypes(), {&n});
+  if (!checks.ok()) return checks.error();
+  checks.Result("total", *total, internal::StartDType<Op>(OpDTypes(), dtype),
+                {});
+  if (!checks.ok()) return checks.error();
+  const int type = internal::IndexIn(OpDTypes(), dtype);
+  return ScanTotals(device, MakeScan<Op>(type, n, /*reverse=*/false, nullptr),
+                    x.untyped_data(), total->untyped_data(),
+                    Product(checks.loops()), Product(checks.trailing()));
+}
+
 // Exports ScanAlongAxis as a handler: XLA_FFI_OPS_DEFINE_SCAN(handler, Op,
-// dtypes), and likewise that from a start.
+// dtypes), and likewise that from a start, and TotalAlongAxis.
 #define XLA_FFI_OPS_DEFINE_SCAN(handler, ...)                       \
   XLA_FFI_OPS_DEFINE_HANDLER(handler, (ScanAlongAxis<__VA_ARGS__>), \
                              .Attr<bool>("reverse")                 \
@@ -91,6 +119,11 @@ HandlerResult ScanAlongAxis(CpuContext device, bool reverse,
                                  .Attr<int64_t>("trailing_rank")           \
                                  .Arg<ffi::AnyBuffer>()                    \
                                  .Arg<ffi::AnyBuffer>()                    \
+                                 .Ret<ffi::AnyBuffer>())
+#define XLA_FFI_OPS_DEFINE_SCAN_TOTAL(handler, ...)                  \
+  XLA_FFI_OPS_DEFINE_HANDLER(handler, (TotalAlongAxis<__VA_ARGS__>), \
+                             .Attr<int64_t>("trailing_rank")         \
+                                 .Arg<ffi::AnyBuffer>()              \
                                  .Ret<ffi::AnyBuffer>())
 
 }  // namespace xla_ffi_ops

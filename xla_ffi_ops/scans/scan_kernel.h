@@ -57,6 +57,11 @@ class ScanKernel {
   virtual void Columns(const void* x, void* y, int64_t first, int64_t stride,
                        int64_t width) const = 0;
 
+  // The totals of columns, likewise, without starts, go to `totals`, from
+  // element `first` on. They are of the type of a start.
+  virtual void ColumnTotals(const void* x, void* totals, int64_t first,
+                            int64_t stride, int64_t width) const = 0;
+
   // A row of more than kBlock elements is scanned in blocks, in Rows too. The
   // `base` of a block is the total of all blocks before it; each result of the
   // block includes it. The first block has the base Start(row), and
@@ -65,6 +70,8 @@ class ScanKernel {
   virtual ScanState Start(int64_t row) const = 0;
   virtual ScanState Total(const void* x, int64_t count) const = 0;
   virtual ScanState Join(ScanState base, ScanState total) const = 0;
+  virtual void StoreTotal(ScanState total, void* totals,
+                          int64_t index) const = 0;
   virtual void Block(const void* x, void* y, int64_t count,
                      ScanState base) const = 0;
 
@@ -73,7 +80,7 @@ class ScanKernel {
   const void* const starts;
   const int element_bytes;
   const int work;        // bytes that can be moved in the time of one element
-  const bool in_blocks;  // whether Total and Block may be called
+  const bool in_blocks;  // whether there are totals and blocks
 
  protected:
   // Fetches what Columns takes next, where it is in memory: processors do not

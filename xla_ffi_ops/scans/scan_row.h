@@ -64,6 +64,23 @@ void ScanStep(const T* x, T* y, W* states, int64_t n) {
   });
 }
 
+// The same for some steps at once, whose results nobody wants.
+template <typename Op, int steps, typename T, typename W>
+void CombineSteps(const T* x, int64_t stride, W* states, int64_t n) {
+  AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
+    for (int64_t j = 0; j < n; ++j) {
+      W state = states[j];
+#pragma GCC unroll 8
+      for (int i = 0; i < steps; ++i) {
+        W next = static_cast<W>(x[i * stride + j]);
+        Op::Combine(state, &next);
+        state = next;
+      }
+      states[j] = state;
+    }
+  });
+}
+
 }  // namespace xla_ffi_ops::internal
 
 #endif  // XLA_FFI_OPS_SCANS_SCAN_ROW_H_

@@ -69,6 +69,28 @@ class SharedBlocks {
   std::vector<Base> bases_;
 };
 
+// Calls body(array, column, width) for strips of columns of [rows, n, columns]:
+// for each of the rows, an array. They are whole cache lines wide, and narrow
+// enough for all threads to have some.
+template <typename Body>
+HandlerResult ForStrips(const CpuContext& device, const ScanKernel& kernel,
+                        int64_t rows, int64_t columns, Body body) {
+  const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
+  const int64_t line = 64 / kernel.element_bytes;
+  const int64_t share = (rows * columns + threads - 1) / threads;
+  const int64_t width =
+      std::min(columns, std::clamp<int64_t>(share / line, 1, 64) * line);
+  const int64_t strips = (columns + width - 1) / width;
+  return ParallelFor(
+      device.pool, rows * strips, Grain(width * kernel.n * kernel.work),
+      [=](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t column = i % strips * width;
+          body(i / strips, column, std::min(width, columns - column));
+        }
+      });
+}
+
 }  // namespace
 
 HandlerResult ScanRows(const CpuContext& device,
@@ -80,24 +102,12 @@ HandlerResult ScanRows(const CpuContext& device,
   char* const to = static_cast<char*>(y);
   const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
   if (columns > 1 && n > 1) {
-    // Strips are whole cache lines wide, and narrow enough for all threads to
-    // have some.
-    const int64_t line = 64 / bytes;
-    const int64_t share = (rows * columns + threads - 1) / threads;
-    const int64_t width =
-        std::min(columns, std::clamp<int64_t>(share / line, 1, 64) * line);
-    const int64_t strips = (columns + width - 1) / width;
-    return ParallelFor(
-        device.pool, rows * strips, Grain(width * n * kernel->work),
-        [=](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) {
-            const int64_t column = i % strips * width;
-            const int64_t row = i / strips;
-            const int64_t at = (row * n * columns + column) * bytes;
-            kernel->Columns(from + at, to + at, row * columns + column, columns,
-                            std::min(width, columns - column));
-          }
-        });
+    return ForStrips(device, *kernel, rows, columns,
+                     [=](int64_t row, int64_t column, int64_t width) {
+                       const int64_t at = (row * n * columns + column) * bytes;
+                       kernel->Columns(from + at, to + at,
+                                       row * columns + column, columns, width);
+                     });
   }
   rows *= columns;
   if (threads > 1 && kernel->in_blocks && n > 4 * ScanKernel::kBlock &&
@@ -112,6 +122,56 @@ HandlerResult ScanRows(const CpuContext& device,
                        const int64_t at = begin * n * bytes;
                        kernel->Rows(from + at, to + at, begin, end - begin);
                      });
+}
+
+HandlerResult ScanTotals(const CpuContext& device,
+                         std::shared_ptr<const ScanKernel> kernel,
+                         const void* x, void* totals, int64_t rows,
+                         int64_t columns) {
+  const int64_t n = kernel->n, bytes = kernel->element_bytes;
+  if (rows == 0 || columns == 0) return xla::ffi::Error::Success();
+  const char* const from = static_cast<const char*>(x);
+  if (columns > 1 && n > 1) {
+    return ForStrips(device, *kernel, rows, columns,
+                     [=](int64_t row, int64_t column, int64_t width) {
+                       const int64_t at = (row * n * columns + column) * bytes;
+                       kernel->ColumnTotals(from + at, totals,
+                                            row * columns + column, columns,
+                                            width);
+                     });
+  }
+  rows *= columns;
+  constexpr int64_t kBlock = ScanKernel::kBlock;
+  if (n <= kBlock) {
+    return ParallelFor(device.pool, rows, Grain(n * kernel->work),
+                       [=](int64_t begin, int64_t end) {
+                         for (int64_t i = begin; i < end; ++i) {
+                           kernel->StoreTotal(
+                               kernel->Total(from + i * n * bytes, n), totals,
+                               i);
+                         }
+                       });
+  }
+  const int64_t blocks = (n - 1) / kBlock + 1;
+  const auto states = std::make_shared<std::vector<ScanState>>(rows * blocks);
+  return ParallelFor(
+      device.pool, rows * blocks, 1,
+      [=](int64_t index, int64_t) {
+        const int64_t begin = index % blocks * kBlock;
+        (*states)[index] =
+            kernel->Total(from + (index / blocks * n + begin) * bytes,
+                          std::min(kBlock, n - begin));
+      },
+      [=] {
+        for (int64_t row = 0; row < rows; ++row) {
+          const ScanState* const own = states->data() + row * blocks;
+          ScanState total = own[0];
+          for (int64_t b = 1; b < blocks; ++b) {
+            total = kernel->Join(total, own[b]);
+          }
+          kernel->StoreTotal(total, totals, row);
+        }
+      });
 }
 
 }  // namespace xla_ffi_ops

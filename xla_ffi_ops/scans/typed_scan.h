@@ -8,6 +8,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "xla_ffi_ops/scans/column_totals.h"
 #include "xla_ffi_ops/scans/scan_kernel.h"
 #include "xla_ffi_ops/scans/scan_row.h"
 
@@ -20,6 +21,7 @@ class TypedScan final : public ScanKernel {
   using T = typename Elements::Stored;
   using E = typename Elements::Element;
   using W = typename Op::template Wide<E>;
+  using S = typename Op::template Start<T>;
   static constexpr W kIdentity = Op::template Identity<W>();
   static constexpr bool kConverted = Elements::kConverts;
   // Whether VectorScan itself reads and writes numbers of 16 bits, several
@@ -84,6 +86,24 @@ class TypedScan final : public ScanKernel {
     }
   }
 
+  void ColumnTotals(const void* from, void* totals, int64_t first,
+                    int64_t stride, int64_t width) const override {
+    const T* x = static_cast<const T*>(from);
+    for (; width > 0; width -= kTotals, first += kTotals, x += kTotals) {
+      const int64_t count = std::min(width, kTotals);
+      W states[kTotals];
+      std::fill_n(states, count, kIdentity);
+      ForSteps<Elements>(x, n, stride, count,
+                         [&](auto steps, const E* elements, int64_t apart) {
+                           CombineSteps<Op, steps>(elements, apart, states,
+                                                   count);
+                         });
+      for (int64_t j = 0; j < count; ++j) {
+        StoreTotal(ScanState::Of(states[j]), totals, first + j);
+      }
+    }
+  }
+
   ScanState Start(int64_t row) const override {
     return ScanState::Of(StartOf(row));
   }
@@ -96,6 +116,16 @@ class TypedScan final : public ScanKernel {
     Op::Combine(base.Value<W>(), &joined);
     return ScanState::Of(joined);
   }
+  void StoreTotal(ScanState total, void* totals, int64_t index) const override {
+    S* const to = static_cast<S*>(totals) + index;
+    const W value = total.Value<W>();
+    if constexpr (std::is_same_v<S, T>) {
+      const E element = static_cast<E>(value);
+      Elements::From(&element, to, 1);
+    } else {
+      *to = value;
+    }
+  }
   void Block(const void* x, void* y, int64_t count,
              ScanState base) const override {
     Scan(static_cast<const T*>(x), static_cast<T*>(y), count, base.Value<W>());
@@ -103,7 +133,6 @@ class TypedScan final : public ScanKernel {
 
  private:
   W StartOf(int64_t index) const {
-    using S = typename Op::template Start<T>;
     if (starts == nullptr) return kIdentity;
     const S start = static_cast<const S*>(starts)[index];
     if constexpr (std::is_same_v<S, T>) {

@@ -33,6 +33,7 @@ from jax_ffi_ops.kit.op import op as op
 from jax_ffi_ops.kit.scans import scan as scan
 from jax_ffi_ops.kit.scans import scan_from_op as scan_from_op
 from jax_ffi_ops.kit.scans import scan_op as scan_op
+from jax_ffi_ops.kit.scans import scan_total_op as scan_total_op
 
 
 def export_checks(*functions: Any) -> list:

@@ -93,6 +93,38 @@ def scan_from_op(
   )
 
 
+def scan_total_op(
+    name: str,
+    library: Library,
+    reference: Callable[[jax.Array], jax.Array],
+    allowed: Collection[Any] = dtypes.NUMBERS,
+    **rules: Any,
+) -> Op:
+  """Declares the op of what all elements make, for a device that has a piece.
+
+  Its name has `_total` at its end. Its result is a `start` of the op that scans
+  a piece.
+
+  Args:
+    name: of the op that scans an axis.
+    library: the shared object with its handler.
+    reference: the definition.
+    allowed: the dtypes that the function of jax.lax takes.
+    **rules: rules for derivatives, as for `kit.op`.
+  """
+  with jax.enable_x64(True):  # Split cores are computed with 64-bit types, too.
+    return declare(
+        name + "_total",
+        library=library,
+        signature="(n,*)->(*)",
+        reference=reference,
+        dtypes=allowed,
+        outputs=("total",),
+        is_faster=lambda x, **_: x.size >= 64,  # As above.
+        **rules,
+    )
+
+
 def scan(
     op: Op,
     namesake: Callable[..., jax.Array],

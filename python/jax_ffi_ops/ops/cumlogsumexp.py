@@ -38,20 +38,29 @@ def _jvp_from(x, start, y, x_dot, start_dot, *, reverse):
   )
 
 
-@jax.custom_jvp
-def _total(x):
-  largest, info = jnp.max(x), jnp.finfo(x.dtype)
+def _sum(x):
+  x = x.astype(kit.accumulator(x.dtype))
+  largest, info = jnp.max(x, initial=-np.inf), jnp.finfo(x.dtype)
   # An infinity minus the largest number is that infinity, and not NaN.
   finite = jnp.clip(largest, info.min, info.max)
   shares = jnp.sum(jnp.exp(x - finite), dtype=np.float64)
   return largest + jnp.log(shares).astype(x.dtype)
 
 
-@_total.defjvp
+def _jvp_of_total(x, total, x_dot):
+  share = _share(x.astype(total.dtype), total)
+  return jnp.sum(share * x_dot.astype(total.dtype))
+
+
+# jnp.logaddexp has the derivative NaN where both are -inf.
+_both = jax.custom_jvp(jnp.logaddexp)
+
+
+@_both.defjvp
 def _(primals, tangents):
-  (x,), (x_dot,) = primals, tangents
-  total = _total(x)
-  return total, jnp.sum(_share(x, total) * x_dot)
+  total = _both(*primals)
+  shares = (_share(x, total) * x_dot for x, x_dot in zip(primals, tangents))
+  return total, sum(shares)
 
 
 _LIBRARY = kit.Library(
@@ -68,6 +77,10 @@ _cumlogsumexp_from = kit.scan_from_op(
     jvp=_jvp_from,
 )
 
+_total = kit.scan_total_op(
+    "cumlogsumexp", _LIBRARY, _sum, kit.FLOATING, jvp=_jvp_of_total
+)
+
 _cumlogsumexp = kit.scan_op(
     "cumlogsumexp",
     library=_LIBRARY,
@@ -76,9 +89,9 @@ _cumlogsumexp = kit.scan_op(
         x, None, y, x_dot, None, reverse=reverse
     ),
     split=kit.Split(
-        local=lambda x, *, reverse: _total(x.astype(kit.accumulator(x.dtype))),
+        local=lambda x, *, reverse: _total(x),
         identity=lambda x, *, reverse: -np.inf,
-        combine=lambda a, b, *, reverse: (_total(jnp.stack([a[0], b[0]])),),
+        combine=lambda a, b, *, reverse: (_both(a[0], b[0]),),
         apply=lambda x, before, after, *, reverse: _cumlogsumexp_from(
             x, (after if reverse else before)[0], reverse=reverse
         ),
@@ -86,7 +99,9 @@ _cumlogsumexp = kit.scan_op(
 )
 
 
-@kit.public(_cumlogsumexp, _cumlogsumexp_from, *kit.ops_of(linear_recurrence))
+@kit.public(
+    _cumlogsumexp, _cumlogsumexp_from, _total, *kit.ops_of(linear_recurrence)
+)
 def cumlogsumexp(
     operand: jax.Array,
     axis: int = 0,

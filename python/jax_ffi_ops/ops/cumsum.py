@@ -11,9 +11,8 @@ from jax_ffi_ops import kit
 
 
 def _sum(x):
-  if jnp.issubdtype(x.dtype, jnp.integer):
-    return jnp.sum(x, dtype=x.dtype)
-  return _total(x)
+  is_real = jnp.issubdtype(x.dtype, jnp.floating)
+  return jnp.sum(x, dtype=np.float64 if is_real else x.dtype)
 
 
 def _of_piece(x, before, after, reverse):
@@ -38,35 +37,26 @@ _LIBRARY = kit.Library(
 
 _cumsum_from = kit.scan_from_op("cumsum", _LIBRARY, jnp.add, starts=kit.NUMBERS)
 
+# XLA's sums in float64 take as long as a scan.
+_total = kit.scan_total_op("cumsum", _LIBRARY, _sum)
+
 _cumsum = kit.scan_op(
     "cumsum",
     library=_LIBRARY,
     transpose=lambda dy, *, reverse: _cumsum(dy, reverse=not reverse),
     split=_split(
-        lambda x, *, reverse: _sum(x),
+        lambda x, *, reverse: _total(x),
         lambda x, before, after, *, reverse: _of_piece(
             x, before, after, reverse
         ),
         backward=_split(
-            lambda dy, *, reverse: _sum(dy),
+            lambda dy, *, reverse: _total(dy),
             lambda dy, before, after, *, reverse: _of_piece(
                 dy, before, after, not reverse
             ),
         ),
     ),
 )
-
-
-with jax.enable_x64(True):  # Split cores are computed with 64-bit types, too.
-  # XLA's sums in float64 take as long as a scan.
-  _total = kit.op(
-      "cumsum_total",
-      library=_LIBRARY,
-      signature="(n,*)->(*)",
-      reference=lambda x: jnp.sum(x, dtype=np.float64),
-      dtypes=kit.FLOATING,
-      outputs=("total",),
-  )
 
 
 @kit.public(_cumsum, _cumsum_from, _total)

@@ -112,6 +112,25 @@ class RunningLogSumExpTest(scans.SplitScanTest):
     x = np.array([[1e-6, 50, 100]], np.float32)
     np.testing.assert_array_equal(cumlogsumexp(x, 1)[:, 0], x[:, 0])
 
+  def test_totals(self):
+    total = kit.ops_of(cumlogsumexp)[2]
+    for dtype in kit.FLOATING:
+      wide = kit.accumulator(dtype)
+      for x, axis, _ in self.calls(dtype):
+        for place, number in ((0, None), (-1, -np.inf), (-1, np.inf)):
+          if number is not None and x.size:
+            x.flat[place] = number
+          y = np.asarray(total(x, axis=axis))
+          self.assertEqual(y.dtype, wide)
+          exact = x.astype(np.longdouble)
+          with np.errstate(invalid="ignore"):
+            want = np.logaddexp.reduce(exact, axis)
+          errors = _errors(exact, want, jnp.dtype(wide), axis, False)
+          finite = np.isfinite(want)
+          np.testing.assert_array_equal(y[~finite], want[~finite])
+          distance = abs(y[finite] - want[finite])
+          np.testing.assert_array_equal(distance <= errors[finite], True)
+
   def test_gradient_at_infinities(self):
     x = jnp.array([-np.inf, -np.inf, 0.0, -np.inf, np.log(3.0)])
     g = jnp.array([1.0, 2, 4, 8, 16])

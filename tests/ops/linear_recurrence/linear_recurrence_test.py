@@ -267,7 +267,7 @@ class RecurrenceTest(absltest.TestCase):
     """What devices exchange: h behind a piece is m 2^e h0 + term."""
     shapes = ((1003,), 0), ((19, 40), 1), ((40, 5), 0), ((2, 30, 1100), 1)
     for (shape, axis), reverse in itertools.product(shapes, (False, True)):
-      for dtype in (np.float32, jnp.bfloat16, np.float64):
+      for dtype in kit.FLOATING:
         wide = np.promote_types(dtype, np.float32)
         a, b = (self._array(dtype, shape, seed) for seed in (1, 2))
         m, e, term = map(
@@ -288,7 +288,10 @@ class RecurrenceTest(absltest.TestCase):
   def test_ends_of_factors_of_any_size(self):
     """Their products leave the range of doubles, and come back."""
     rng = np.random.default_rng(0)
-    for dtype, most in (np.float32, 125), (np.float64, 600):
+    for dtype, most in (
+        (np.float16, 14), (jnp.bfloat16, 125), (np.float32, 125),
+        (np.float64, 600),
+    ):  # fmt: skip
       powers = rng.uniform(-most, most, (9, 83))
       powers[1], powers[2], powers[3] = (
           most,
@@ -297,6 +300,7 @@ class RecurrenceTest(absltest.TestCase):
       )
       a = (rng.choice([-1, 1], powers.shape) * 2.0**powers).astype(dtype)
       a[4, 5] = 0
+      wide = a.astype(np.longdouble)
       for axis, reverse in itertools.product((0, 1), (False, True)):
         own = np.moveaxis(a, 1, axis)
         m, e, term = end_of_real(
@@ -305,12 +309,39 @@ class RecurrenceTest(absltest.TestCase):
         np.testing.assert_array_equal(term, 0)
         m, power = np.frexp(np.asarray(m, np.longdouble))
         product = np.ones(9, np.longdouble)
-        for column in a.T:
+        for column in wide.T:
           product, own = np.frexp(product * column)
           power -= own
         got = np.ldexp(m, power + np.asarray(e, int))
         allowed = gamma(2 * a.shape[1], np.float64)
         np.testing.assert_allclose(got, product, rtol=allowed, atol=0)
+
+  def test_handler_refuses_other_states_of_pieces(self):
+    target = kit.ops_of(linear_recurrence)[1].declaration.forward_target
+
+    def run(h0, dtype=jnp.bfloat16):
+      x = np.ones((3, 4), dtype)
+      return jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(x.shape, x.dtype))(
+          x, x, h0, reverse=np.bool_(False), shifted=np.bool_(False),
+          present=np.int64(7), trailing_rank=np.int64(0),
+      )  # fmt: skip
+
+    start = np.array([0, 1, 2], np.float32)
+    h = np.asarray(run(start)).astype(np.float32)
+    np.testing.assert_array_equal(h, start[:, None] + [1, 2, 3, 4])
+    ones = np.ones
+    for h0 in (
+        ones(4, np.float32), ones((3, 4), np.float32), ones((3, 1), np.float32),
+        ones(3, jnp.bfloat16), ones(3, np.float64), ones(3, np.int32),
+    ):  # fmt: skip
+      with self.assertRaisesRegex(
+          jax.errors.JaxRuntimeError, "INVALID_ARGUMENT: .*h0 must"
+      ):
+        run(h0)
+    with self.assertRaisesRegex(
+        jax.errors.JaxRuntimeError, "INVALID_ARGUMENT: .*a must"
+    ):
+      run(start, np.float32)
 
   def test_refuses_other_shapes(self):
     ones = jnp.ones

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handlers of cumlogsumexp, (n,*)->(n,*), and from a start,
-// (n,*),(*)->(n,*).
+// The handlers of cumlogsumexp, (n,*)->(n,*), also from a start,
+// (n,*),(*)->(n,*), and of totals, (n,*)->(*).
 #include "xla_ffi_ops/scans/scan_along_axis.h"
 
 namespace xla_ffi_ops {
@@ -9,5 +9,7 @@ XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cumlogsumexp_fwd, internal::LogSumExp,
                         FloatDTypes);
 XLA_FFI_OPS_DEFINE_SCAN_FROM(xla_ffi_ops_cumlogsumexp_from_fwd,
                              internal::LogSumExp, FloatDTypes);
+XLA_FFI_OPS_DEFINE_SCAN_TOTAL(xla_ffi_ops_cumlogsumexp_total_fwd,
+                              internal::LogSumExp, FloatDTypes);
 
 }  // namespace xla_ffi_ops

@@ -2,8 +2,9 @@
 #include <complex>
 
 #include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/scans/recurrence_column_ends.h"
 #include "xla_ffi_ops/scans/recurrence_columns.h"
-#include "xla_ffi_ops/scans/recurrence_ends.h"
+#include "xla_ffi_ops/scans/recurrence_row_ends.h"
 #include "xla_ffi_ops/scans/recurrence_rows.h"
 
 namespace xla_ffi_ops {
