@@ -435,7 +435,8 @@ def xla_ffi_jax_op(
         srcs = [name + "_ffi.cc"],
         # Integers of jax wrap. Vectors are passed to no function that is not inlined.
         # What a kernel does not use of a row is read in its text alone.
-        copts = KERNEL_COPTS + ["-fwrapv", "-Wno-psabi", "-Wno-unused"],
+        # What is fused is written as MulAdd.
+        copts = KERNEL_COPTS + ["-ffp-contract=off", "-fwrapv", "-Wno-psabi", "-Wno-unused"],
         deps = deps + [Label("//xla_ffi_ops/lanes")],
         **private
     )

@@ -181,7 +181,7 @@ class TextTest(parameterized.TestCase):
 
   def test_moves_of_arrays_without_axes(self):
     reference = lambda x: x * jax.lax.rev(x[0], ()) + jnp.flip(x[1], ())
-    self.assertIn(" * ", _text(reference, {"n": 4}))
+    self.assertIn("MulAdd(", _text(reference, {"n": 4}))
 
   def test_keys_that_the_build_knows(self):
     def reference(x):
@@ -214,8 +214,14 @@ class TextTest(parameterized.TestCase):
 
   def test_says_where_lines_come_from(self):
     self.assertRegex(
-        _text(_sum_of_steps, {}), r"// mul, emit_test\.py:\d+ \(step\)"
+        _text(_sum_of_steps, {}), r"// add, emit_test\.py:\d+ \(step\)"
     )
+
+  def test_fuses_products_with_sums(self):
+    text = _text(lambda x: x * x[0] - jnp.sum(x * x), {"n": 2})
+    self.assertRegex(text, r"v\d+ = MulAdd\(v2, v2, v\d+\);")
+    self.assertEqual(text.count("MulAdd("), 3)
+    self.assertEqual(text.count(" * "), 1)  # The other products are unread.
 
   def test_what_rows_share_is_scalar(self):
     declared = {"signature": "(n),(n)->(n)"}
@@ -244,7 +250,7 @@ class TextTest(parameterized.TestCase):
 
     text = _text(reference, {"n": 4})
     self.assertIn(" * (-1.0f)", text)
-    self.assertIn(" * 4.2949673e+09f", text)
+    self.assertIn("4.2949673e+09f", text)
 
   def test_changes_large_carries_in_place(self):
     def reference(x):
@@ -263,7 +269,7 @@ class TextTest(parameterized.TestCase):
     text = _text(reference, {"n": 9}, True, signature="(n),(n,n)->(n)")
     self.assertRegex(
         " ".join(text.split()),
-        r"(a\d+\[[^\]]*\]) = \(\1 \+ \(a\d+\[i\d+\] \* a\d+\[i\d+\]\)\);",
+        r"(a\d+\[[^\]]*\]) = \(MulAdd\(a\d+\[i\d+\], a\d+\[i\d+\], \1\)\);",
     )
 
   def test_squares_of_open_dimensions(self):

@@ -62,6 +62,25 @@ class FamiliesTest(parameterized.TestCase):
   def test_values(self, name, rows):
     self._check(name, rows)
 
+  @parameterized.parameters(*families.OPS)
+  def test_same_bits_in_any_call(self, name):
+    op, _, shapes = families.OPS[name]
+    operands = list(_operands(shapes, 65, np.random.default_rng(0), False))
+    together = op(*operands)
+    for begin, end in ((0, 1), (64, 65), (0, 3), (5, 13), (1, 65)):
+      part = [
+          x if axis is None else x[begin:end]
+          for x, (*_, axis) in zip(operands, shapes, strict=True)
+      ]
+      for i, (x, want) in enumerate(zip(op(*part), together, strict=True)):
+        x, want = np.asarray(x), np.asarray(want)[begin:end]
+        np.testing.assert_array_equal(x, want, f"result {i}")
+        if x.dtype.kind == "f":  # Of zeros, too.
+          numbers = ~np.isnan(x)
+          np.testing.assert_array_equal(
+              np.signbit(x[numbers]), np.signbit(want[numbers])
+          )
+
   @parameterized.parameters(
       "arithmetic", "functions", "integers", "indices", "sorts"
   )

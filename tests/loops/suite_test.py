@@ -5,6 +5,7 @@ import pathlib
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import bits
 import hmm
 import jax
 import jax.numpy as jnp
@@ -133,6 +134,25 @@ class RowsTest(parameterized.TestCase):
     for x, want in zip(got, both_passes(*finite), strict=True):
       want = np.asarray(want)
       self.assertEqual(x[others].tobytes(), want[others].tobytes())
+
+  def test_same_bits_in_any_call(self):
+    """In other vectors, alone, and with other rows before and behind."""
+    rows = 65
+    for op, operands, shared in bits.calls(rows, 30):
+      together = bits.both_passes(op, operands)
+      for begin, end in ((0, 1), (7, 8), (64, 65), (0, 3), (5, 13), (1, 65)):
+        part = [
+            x if i in shared else x[begin:end] for i, x in enumerate(operands)
+        ]
+        with kit.handlers_at_any_speed():
+          got = bits.both_passes(op, part)
+        for x, want in zip(got, together, strict=True):
+          if want.shape[:1] != (rows,):
+            continue  # A sum over rows.
+          want = want[begin:end]
+          self.assertEqual(
+              x.tobytes(), want.tobytes(), f"{op} {begin} {end}: {x - want}"
+          )
 
   def test_any_number_of_threads(self):
     program = pathlib.Path(__file__).with_name("bits.py")

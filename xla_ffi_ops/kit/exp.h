@@ -20,6 +20,17 @@ namespace xla_ffi_ops {
 
 namespace internal {
 
+// c[0] + c[1] x + c[2] x^2 + ..., which compilers may fuse. kit/math has its
+// own.
+template <int from = 0, typename V, typename C, int n>
+XLA_FFI_OPS_HD V Horner(V x, const C (&c)[n]) {
+  if constexpr (from + 2 == n) {
+    return c[from + 1] * x + c[from];
+  } else {
+    return Horner<from + 1>(x, c) * x + c[from];
+  }
+}
+
 template <typename Acc>
 struct ExpConstants;
 
@@ -35,13 +46,8 @@ struct ExpConstants<float> {
 
   // (exp(r) - 1 - r) / r^2, interpolated at the roots of a Chebyshev
   // polynomial.
-  template <typename V>
-  XLA_FFI_OPS_HD static V Rest(V r) {
-    V p = 0x1.6d113cp-10f * r + 0x1.120ba2p-7f;
-    p = p * r + 0x1.55551ap-5f;
-    p = p * r + 0x1.5554dcp-3f;
-    return p * r + 0.5f;
-  }
+  static constexpr float kRest[] = {0.5f, 0x1.5554dcp-3f, 0x1.55551ap-5f,
+                                    0x1.120ba2p-7f, 0x1.6d113cp-10f};
   static constexpr float kSlope = 1;
 };
 
@@ -54,19 +60,17 @@ struct ExpConstants<double> {
   static constexpr double kLn2High = 0x1.62e42fefap-1;
   static constexpr double kLn2Low = 0x1.cf79abc9e3b3ap-40;
 
-  template <typename V>
-  XLA_FFI_OPS_HD static V Rest(V r) {
-    V p = 0x1.1f731ea5352cap-29 * r + 0x1.af4e196027428p-26;
-    p = p * r + 0x1.27e4db57442fbp-22;
-    p = p * r + 0x1.71de021a90822p-19;
-    p = p * r + 0x1.a01a01a6dcaffp-16;
-    p = p * r + 0x1.a01a01abef415p-13;
-    p = p * r + 0x1.6c16c16c162ccp-10;
-    p = p * r + 0x1.11111111100cep-7;
-    p = p * r + 0x1.5555555555556p-5;
-    p = p * r + 0x1.5555555555557p-3;
-    return p * r + 0.5;
-  }
+  static constexpr double kRest[] = {0.5,
+                                     0x1.5555555555557p-3,
+                                     0x1.5555555555556p-5,
+                                     0x1.11111111100cep-7,
+                                     0x1.6c16c16c162ccp-10,
+                                     0x1.a01a01abef415p-13,
+                                     0x1.a01a01a6dcaffp-16,
+                                     0x1.71de021a90822p-19,
+                                     0x1.27e4db57442fbp-22,
+                                     0x1.af4e196027428p-26,
+                                     0x1.1f731ea5352cap-29};
   static constexpr double kSlope = 1;
 };
 
@@ -77,11 +81,8 @@ struct ShortExpConstants : ExpConstants<float> {
   static constexpr float kSlope = 0x1.fffba8p-1f;
 
   // With kSlope, the polynomial whose largest relative error is the least.
-  template <typename V>
-  XLA_FFI_OPS_HD static V Rest(V r) {
-    const V p = 0x1.5414c2p-5f * r + 0x1.57ceb6p-3f;
-    return p * r + 0x1.0003f4p-1f;
-  }
+  static constexpr float kRest[] = {0x1.0003f4p-1f, 0x1.57ceb6p-3f,
+                                    0x1.5414c2p-5f};
 };
 
 template <typename Constants, typename Acc>
@@ -95,7 +96,7 @@ XLA_FFI_OPS_HD Acc ExpUpToZeroBy(Acc x) {
   const Acc n = rounded - kRound;
   Acc r = x - n * Constants::kLn2High;
   if constexpr (Constants::kLn2Low != 0) r -= n * Constants::kLn2Low;
-  const Acc p = (Constants::Rest(r) * r + Constants::kSlope) * r + 1;
+  const Acc p = (Horner(r, Constants::kRest) * r + Constants::kSlope) * r + 1;
   const Bits power = internal::BitCast<Bits>(rounded) << Constants::kMantissa;
   const Acc exp = p * internal::BitCast<Acc>(power);
   return x < Constants::kLeast ? 0 : exp;  // NaN stays.

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/exp.h"
 #include "xla_ffi_ops/kit/float16.h"
 
 namespace xla_ffi_ops {
@@ -34,11 +35,8 @@ struct LogConstants<float> {
 
   // r / s^2 as a polynomial of z = s^2, interpolated at the roots of a
   // Chebyshev polynomial.
-  template <typename V>
-  XLA_FFI_OPS_HD static V Rest(V z) {
-    V p = 0x1.2ee61p-2f * z + 0x1.997c3p-2f;
-    return p * z + 0x1.55555cp-1f;
-  }
+  static constexpr float kRest[] = {0x1.55555cp-1f, 0x1.997c3p-2f,
+                                    0x1.2ee61p-2f};
 };
 
 template <>
@@ -49,15 +47,10 @@ struct LogConstants<double> {
   static constexpr double kLn2High = 0x1.62e42fef8p-1;
   static constexpr double kLn2Low = 0x1.1cf79abc9e3b4p-36;
 
-  template <typename V>
-  XLA_FFI_OPS_HD static V Rest(V z) {
-    V p = 0x1.2b584aae78a57p-3 * z + 0x1.39fe606542ddep-3;
-    p = p * z + 0x1.7462b4ab2ef6bp-3;
-    p = p * z + 0x1.c71c62e5800a1p-3;
-    p = p * z + 0x1.2492492df148dp-2;
-    p = p * z + 0x1.99999999952e2p-2;
-    return p * z + 0x1.5555555555558p-1;
-  }
+  static constexpr double kRest[] = {0x1.5555555555558p-1, 0x1.99999999952e2p-2,
+                                     0x1.2492492df148dp-2, 0x1.c71c62e5800a1p-3,
+                                     0x1.7462b4ab2ef6bp-3, 0x1.39fe606542ddep-3,
+                                     0x1.2b584aae78a57p-3};
 };
 
 }  // namespace internal
@@ -82,7 +75,7 @@ XLA_FFI_OPS_HD Acc LogOnePlus(Acc x) {
       internal::BitCast<Acc>(internal::BitCast<Bits>(kRound) + k) - kRound;
   const Acc s = f / (2 + f);
   const Acc z = s * s;
-  const Acc rest = s * (f - Constants::Rest(z) * z);
+  const Acc rest = s * (f - internal::Horner(z, Constants::kRest) * z);
   return exponent * Constants::kLn2High +
          (f - (rest - exponent * Constants::kLn2Low));
 #endif

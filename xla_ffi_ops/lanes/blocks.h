@@ -267,16 +267,21 @@ void RunBlock(const Block& block, int64_t lanes) {
   using ::xla_ffi_ops::internal::RunV4;
   if (lanes == kLanes<Kernel, 4>) {
     return RunV4([&]() XLA_FFI_OPS_INLINED {
+      math::AssumeLevel<4>();
       Kernel::template Run<kLanes<Kernel, 4>>(block);
     });
   }
   if (lanes == kLanes<Kernel, 3>) {
     return RunV3([&]() XLA_FFI_OPS_INLINED {
+      math::AssumeLevel<3>();
       Kernel::template Run<kLanes<Kernel, 3>>(block);
     });
   }
 #endif
-  AtCpuLevel([&]() XLA_FFI_OPS_INLINED { Kernel::template Run<1>(block); });
+  AtCpuLevel([&](auto level) XLA_FFI_OPS_INLINED {
+    math::AssumeLevel<level>();
+    Kernel::template Run<1>(block);
+  });
 }
 
 }  // namespace internal

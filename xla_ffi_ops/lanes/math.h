@@ -41,6 +41,7 @@ using math::Expm1;
 using math::Log;
 using math::Log1p;
 using math::Logistic;
+using math::MulAdd;
 using math::Pow;
 using math::Rsqrt;
 using math::Sinh;

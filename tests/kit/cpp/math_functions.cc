@@ -33,6 +33,7 @@ XLA_FFI_OPS_HD void Apply(const T* x, const T* w, T* y, int64_t n) {
 template <typename Fn, typename T, int bytes>
 void Run(const T* x, const T* w, T* y, int64_t n) {
   AtCpuLevel([=](auto level) XLA_FFI_OPS_INLINED {
+    math::AssumeLevel<level>();
     constexpr int kMost = kVectorBytes<decltype(level)::value>;
     constexpr int kBytes = bytes == 0 ? kMost : std::min(bytes, kMost);
     if constexpr (kBytes == sizeof(T)) {

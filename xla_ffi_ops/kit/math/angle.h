@@ -79,18 +79,18 @@ XLA_FFI_OPS_HD Angle<V> Reduce(V x) {
   constexpr double kRest = 0x1.0b4611a626331p-34;  // of the first part
   constexpr double kMost = 1 << 20;
   Angle<V> angle;
-  const V rounded = x * 0.63661977236758134 + kRound<V>;
+  const V rounded = MulAdd(x, 0.63661977236758134, kRound<V>);
   const V n = rounded - kRound<V>;
-  const V a = x - n * kFirst;
+  const V a = MulAdd(n, -kFirst, x);
   angle.n = BitsOf(rounded);
   if constexpr (with_low) {
-    const V b = a - n * kSecond;
+    const V b = MulAdd(n, -kSecond, a);
     const V back = b - a;
-    const V lost = (a - (b - back)) - (n * kSecond + back);
-    angle.r = b - n * kThird;
-    angle.low = ((b - angle.r) - n * kThird) + lost;
+    const V lost = (a - (b - back)) - MulAdd(n, kSecond, back);
+    angle.r = MulAdd(n, -kThird, b);
+    angle.low = MulAdd(n, -kThird, b - angle.r) + lost;
   } else {
-    angle.r = a - n * kRest;
+    angle.r = MulAdd(n, -kRest, a);
     angle.low = V{};
   }
   if (__builtin_expect(Any(x > kMost), false)) {

@@ -69,13 +69,13 @@ XLA_FFI_OPS_HD ErfParts<V> SplitErf(V a) {
   const V t = (b - 3) / (b + 3);
   if constexpr (is_short) {
     const V exp = ShortExp(-(b * b));
-    return {b * Polynomial(b * b, kShortErf) + b,
+    return {MulAdd(b, Polynomial(b * b, kShortErf), b),
             exp * (Polynomial(t, kShortErfc) / (1 + 2 * b)), exp};
   } else {
     // The square, exactly.
     const V c = HighHalf(b);
     const V exp = ExpOf(-(c * c), -((b - c) * (b + c)));
-    return {b * Polynomial(b * b, kErf) + b,
+    return {MulAdd(b, Polynomial(b * b, kErf), b),
             exp * (Polynomial(t, kErfc) / (1 + 2 * b)), exp};
   }
 }

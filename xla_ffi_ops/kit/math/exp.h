@@ -38,17 +38,23 @@ template <typename V>
 XLA_FFI_OPS_HD V OnePlus(V r) {
   const V sum = 1 + r;
   const V lost = r - (sum - 1);
-  return sum + (ExpConstants<V>::Rest(r) * r * r + lost);
+  return sum + MulAdd(Polynomial(r, ExpConstants<V>::kRest) * r, r, lost);
 }
 
 // `low` may be left out.
 template <typename V, typename... Low>
 XLA_FFI_OPS_HD ExpParts<V> SplitExp(V x, Low... low) {
   using Constants = ExpConstants<V>;
-  const V rounded = x * Element<V>(1.4426950408889634) + kRoundExponent<V>;
+  const V rounded =
+      MulAdd(x, Element<V>(1.4426950408889634), kRoundExponent<V>);
   const V n = rounded - kRoundExponent<V>;
-  const V less = ((n * Constants::kLn2Low) - ... - low);
-  const V r = (x - n * Constants::kLn2High) - less;
+  const V high = MulAdd(n, -Constants::kLn2High, x);
+  V r;
+  if constexpr (sizeof...(low) == 0) {
+    r = MulAdd(n, -Constants::kLn2Low, high);
+  } else {
+    r = high - MulAdd(n, Constants::kLn2Low, (-low + ...));
+  }
   return {PowerOfTwo(rounded), OnePlus(r)};
 }
 
@@ -62,7 +68,7 @@ XLA_FFI_OPS_HD V Expm1Rest(V r) {
   if constexpr (sizeof(Element<V>) == 4) {
     return Polynomial(r, kExpm1);
   } else {
-    return ExpConstants<V>::Rest(r);
+    return Polynomial(r, ExpConstants<V>::kRest);
   }
 }
 
@@ -70,27 +76,28 @@ XLA_FFI_OPS_HD V Expm1Rest(V r) {
 template <typename V>
 XLA_FFI_OPS_HD V QuarterExpm1(V x) {
   using Constants = ExpConstants<V>;
-  const V rounded = x * Element<V>(1.4426950408889634) + kRoundExponent<V>;
+  const V rounded =
+      MulAdd(x, Element<V>(1.4426950408889634), kRoundExponent<V>);
   const V n = rounded - kRoundExponent<V>;
-  const V high = x - n * Constants::kLn2High;
-  const V r = high - n * Constants::kLn2Low;
-  const V low = (high - r) - n * Constants::kLn2Low;
-  const V q = Expm1Rest(r) * r * r + low;
+  const V high = MulAdd(n, -Constants::kLn2High, x);
+  const V r = MulAdd(n, -Constants::kLn2Low, high);
+  const V low = MulAdd(n, -Constants::kLn2Low, high - r);
+  const V q = MulAdd(Expm1Rest(r) * r, r, low);
   // scale r + (scale - 1 / 4), with its rounding error: scale r is exact.
   const V scale = PowerOfTwo(rounded - 2);
   const V ones = scale - Element<V>(0.25);
-  const V sum = scale * r + ones;
-  const V error = scale * r + (ones - sum);
-  return sum + (scale * q + error);
+  const V sum = MulAdd(scale, r, ones);
+  const V error = MulAdd(scale, r, ones - sum);
+  return sum + MulAdd(scale, q, error);
 }
 
 // exp(x) in double, right to 2^-31, for x from -700 to 700.
 template <typename V>
 XLA_FFI_OPS_HD V ShortExp(V x) {
-  const V rounded = x * 1.4426950408889634 + kRoundExponent<V>;
+  const V rounded = MulAdd(x, 1.4426950408889634, kRoundExponent<V>);
   const V n = rounded - kRoundExponent<V>;
-  const V r = x - n * 0.69314718055994531;
-  return PowerOfTwo(rounded) * (1 + (Polynomial(r, kExpm1) * r * r + r));
+  const V r = MulAdd(n, -0.69314718055994531, x);
+  return PowerOfTwo(rounded) * (1 + MulAdd(Polynomial(r, kExpm1) * r, r, r));
 }
 
 // The largest x whose exp(x) is finite.
@@ -149,11 +156,12 @@ XLA_FFI_OPS_HD V Logistic(V x) {
   // exp(t) = scale (sum + rest)
   using Constants = internal::ExpConstants<V>;
   const V rounded =
-      t * Element<V>(1.4426950408889634) + internal::kRoundExponent<V>;
+      MulAdd(t, Element<V>(1.4426950408889634), internal::kRoundExponent<V>);
   const V n = rounded - internal::kRoundExponent<V>;
-  const V r = (t - n * Constants::kLn2High) - n * Constants::kLn2Low;
+  const V r =
+      MulAdd(n, -Constants::kLn2Low, MulAdd(n, -Constants::kLn2High, t));
   const V one = 1 + r;
-  const V q = Constants::Rest(r) * r * r + (r - (one - 1));
+  const V q = MulAdd(Polynomial(r, Constants::kRest) * r, r, r - (one - 1));
   const V sum = one + q;
   const V rest = q - (sum - one);
   const V scale = internal::PowerOfTwo(rounded);
@@ -162,8 +170,9 @@ XLA_FFI_OPS_HD V Logistic(V x) {
   const V whole = 1 + exp;
   const V low = Select(exp < V{} + 1, exp - (whole - 1), 1 - (whole - exp));
   const V y = 1 / whole;
-  const V error = (1 - whole * y) - y * (scale * rest + low);
-  return Select(x < -most, V{}, y * error + y);
+  const V error =
+      MulAdd(-y, MulAdd(scale, rest, low), MulAdd(-whole, y, Element<V>(1)));
+  return Select(x < -most, V{}, MulAdd(y, error, y));
 }
 
 }  // namespace xla_ffi_ops::math

@@ -30,9 +30,9 @@ XLA_FFI_OPS_HD V Tanh(V x) {
     const V most = Fill<V>(10);  // Its tanh is rounded to 1.
     const V twice = 2 * Select(a > most, most, a);
     const auto exp = internal::SplitExp(twice);
-    const V large = 1 - 2 / (exp.scale * exp.significand + 1);
+    const V large = 1 - 2 / MulAdd(exp.scale, exp.significand, Element<V>(1));
     const V z = a * a;
-    const V small = a * z * Polynomial(z, internal::kTanh) + a;
+    const V small = MulAdd(a * z, Polynomial(z, internal::kTanh), a);
     return WithSign(Select(a < 0.9f, small, large), x);
   } else {
     const V most = Fill<V>(20);
@@ -40,7 +40,7 @@ XLA_FFI_OPS_HD V Tanh(V x) {
     const V whole = half + 1;
     const V lost = half - (whole - 1);
     const V tanh = half / whole;
-    const V large = tanh - tanh * lost * (1 - tanh);
+    const V large = MulAdd(-tanh * lost, 1 - tanh, tanh);
     return WithSign(Select(a < Limits<V>::epsilon(), a, large), x);
   }
 }

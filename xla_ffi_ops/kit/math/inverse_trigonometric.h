@@ -65,7 +65,7 @@ XLA_FFI_OPS_HD V AngleOf(V y, V x, Mask below) {
 // asin(|x|) = s + s^3 R(s^2), or pi / 2 - 2 asin(sqrt((1 - |x|) / 2)).
 template <typename V>
 struct AsinParts {
-  V s, low, rest;  // s + low + rest; Abs() keeps `rest` from being fused
+  V s, low, rest;  // s + low + rest
 };
 
 template <bool is_short, typename V, typename Mask>
@@ -73,13 +73,13 @@ XLA_FFI_OPS_HD AsinParts<V> SplitAsin(V a, Mask is_large) {
   const V z = Select(is_large, (1 - a) * 0.5, a * a);
   const V root = Select(is_large, Sqrt(z), a);
   if constexpr (is_short) {
-    return {root, V{}, Abs(root * z * Polynomial(z, kShortAsin))};
+    return {root, V{}, root * z * Polynomial(z, kShortAsin)};
   } else {
     // The root is s + low, with s^2 exact.
     const V s = HighHalf(root);
     const V low = (z - s * s) / (s + root + Limits<V>::min());
     return {Select(is_large, s, a), Select(is_large, low, V{}),
-            Abs(root * z * Polynomial(z, kAsin))};
+            root * z * Polynomial(z, kAsin)};
   }
 }
 

@@ -51,10 +51,10 @@ XLA_FFI_OPS_HD V JoinLog(V k, V f, V low) {
   using Constants = xla_ffi_ops::internal::LogConstants<Element<V>>;
   const V s = f / (2 + f);
   const V z = s * s;
-  const V square = Abs(f * f * Element<V>(0.5));  // Fuses with nothing.
-  const V rest = Constants::Rest(z) * z + square;
-  const V lower = (square - s * rest) - (k * Constants::kLn2Low + low);
-  return k * Constants::kLn2High - (lower - f);
+  const V square = f * f * Element<V>(0.5);
+  const V rest = MulAdd(Polynomial(z, Constants::kRest), z, square);
+  const V lower = MulAdd(-s, rest, square) - MulAdd(k, Constants::kLn2Low, low);
+  return MulAdd(k, Constants::kLn2High, f - lower);
 }
 
 // With s and z = s^2 as above, (log(1 + f) - 2 s) / s^3, right to float.
@@ -70,7 +70,7 @@ XLA_FFI_OPS_HD V ShortLog(V x) {
   const V s = f / (2 + f);
   const V z = s * s;
   const V tail = z * Polynomial(z, kShortLog) * s;
-  return parts.k * 0.69314718055994531 + (2 * s + tail);
+  return MulAdd(parts.k, 0.69314718055994531, 2 * s + tail);
 }
 
 }  // namespace internal
@@ -96,7 +96,8 @@ XLA_FFI_OPS_HD V Log1p(V x) {
   const V scale = BitCast<V>(power << kMantissa<V>);
   // And over 1 + f: 2% are good enough.
   const V f = parts.m - 1;
-  const V inverse = f * (f * Element<V>(0.993) - Element<V>(1.119)) + 1;
+  const V slope = MulAdd(f, Element<V>(0.993), Element<V>(-1.119));
+  const V inverse = MulAdd(f, slope, Element<V>(1));
   const V low = lost * Element<V>(0.5) * scale * inverse;
   const auto is_near = parts.k == V{};
   const V log = internal::JoinLog(parts.k, Select(is_near, x, f),

@@ -43,19 +43,19 @@ XLA_FFI_OPS_HD Pair<V> LongLog(V x) {
   const V s1 = HighHalf(s), down1 = HighHalf(down);
   const V s2 = ((f - s1 * down1) - s1 * (m - (down1 - 1))) / down;
   // z = s^2
-  const V z1 = s1 * s1, z2 = Fixed(s2 * (s1 + s)), z = z1 + z2;
+  const V z1 = s1 * s1, z2 = s2 * (s1 + s), z = z1 + z2;
   // u = 2/3 + z (2/5 + ...)
   constexpr double kHigh = 0x1.5555555555555p-1, kLow = 0x1.5555555555555p-55;
-  const V tail = Fixed(z * Polynomial(z, kLogTail));
+  const V tail = z * Polynomial(z, kLogTail);
   const V u = kHigh + tail;
   const V u2 = (kHigh - u) + tail + kLow;
   // v = z u and w = s v, each with a first part of few bits.
   const V z0 = HighHalf(z), u0 = HighHalf(u);
   const V v = z0 * u0;
-  const V v2 = Fixed(z0 * ((u - u0) + u2)) + ((z1 - z0) + z2) * u;
+  const V v2 = z0 * ((u - u0) + u2) + ((z1 - z0) + z2) * u;
   const V v0 = HighHalf(v);
   const V w = s1 * v0;
-  const V w2 = Fixed(s1 * ((v - v0) + v2)) + s2 * (v + v2);
+  const V w2 = s1 * ((v - v0) + v2) + s2 * (v + v2);
   // k ln(2) + 2 s + w; k times the first part of ln(2) is exact.
   constexpr double kLn2High = 0x1.62e42fefa2p-1,
                    kLn2Low = 0x1.9ef35793c7673p-41;
@@ -70,10 +70,10 @@ template <typename V>
 XLA_FFI_OPS_HD V LongPow(V x, V y) {
   const auto log = LongLog(x);
   const V y1 = HighHalf(y), log1 = HighHalf(log.high);
-  const V low = (y - y1) * log.high + Fixed(y * log.low);
+  const V low = (y - y1) * log.high + y * log.low;
   const auto product = Sum(y1 * log1, y1 * (log.high - log1) + low);
   // Where it is far out of the range, the parts may be infinite.
-  const V plain = Fixed(y * log.high);
+  const V plain = y * log.high;
   const auto is_far = Abs(plain) > 1000.0;
   return ExpOf(Select(is_far, plain, product.high),
                Select(is_far, V{}, product.low));

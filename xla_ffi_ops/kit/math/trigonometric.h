@@ -35,16 +35,16 @@ template <bool is_short, typename V>
 XLA_FFI_OPS_HD SinCosOf<V> OfAngle(const Angle<V>& angle) {
   const V r = angle.r, z = r * r;
   if constexpr (is_short) {
-    return {r + r * z * Polynomial(z, kShortSin),
-            1 - z * (0.5 - z * Polynomial(z, kShortCos))};
+    return {MulAdd(r * z, Polynomial(z, kShortSin), r),
+            MulAdd(-z, MulAdd(-z, Polynomial(z, kShortCos), 0.5), 1.0)};
   } else {
     const V half = r * 0.5;
-    const V first = 1 - half * r;
-    const V lost = (1 - first) - half * r;
-    const V turn = Fixed(r * angle.low);
-    const V cos = first + (z * z * Polynomial(z, kCos) + (lost - turn));
-    const V low = Fixed(angle.low * first);
-    return {r + (r * z * Polynomial(z, kSin) + low), cos};
+    const V first = MulAdd(-half, r, 1.0);
+    const V lost = MulAdd(-half, r, 1 - first);
+    const V turn = r * angle.low;
+    const V cos = first + MulAdd(z * z, Polynomial(z, kCos), lost - turn);
+    const V low = angle.low * first;
+    return {r + MulAdd(r * z, Polynomial(z, kSin), low), cos};
   }
 }
 

@@ -4,13 +4,10 @@
 //
 // Every function is inlined, has no branch that depends on a lane, and takes
 // its steps in the same order for all V. So a lane's bits depend neither on the
-// size of the vector nor on the other lanes. They do depend on whether the
-// compiler fuses a multiplication and an addition, as it does for processors
-// with FMA: from level 3 of cpu_level.h on, and on aarch64. Here a product has
-// one use if that is an addition, so what is fused does not depend on the code
-// around a call; Fixed() keeps results apart from that. In a loop of scalars
-// that the compiler vectorizes, Fixed() is lost: an addition to a product that
-// a function returns may then be fused.
+// size of the vector nor on the other lanes. They do depend on the processor:
+// only MulAdd() has FMA, from level 3 of cpu_level.h on, and on aarch64.
+// Sources are compiled with -ffp-contract=off. Else g++ fuses more, and not the
+// same in vectors as in scalars.
 //
 // Bounds are in units in the last place (ulp) of the exact result, with and
 // without FMA: tests/kit/cpp/math_test.cc. A result below the smallest normal
@@ -22,6 +19,7 @@
 #ifndef XLA_FFI_OPS_KIT_MATH_VECTOR_H_
 #define XLA_FFI_OPS_KIT_MATH_VECTOR_H_
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -29,6 +27,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/float16.h"
 
@@ -88,6 +87,71 @@ XLA_FFI_OPS_HD V Fill(Element<V> x) {
   }
 }
 
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+// Whether processors have FMA at the level that this process uses. The compiler
+// may call it once, and finds what AssumeLevel() says.
+[[gnu::const, gnu::noinline]] inline bool HasFma() noexcept {
+  return CpuLevel() >= 3;
+}
+template <int level>
+XLA_FFI_OPS_HD void AssumeLevel() {
+  if (HasFma() != (level >= 3)) __builtin_unreachable();
+}
+#else
+constexpr bool HasFma() {
+#ifdef __FP_FAST_FMAF
+  return true;
+#else
+  return false;
+#endif
+}
+template <int level>
+XLA_FFI_OPS_HD void AssumeLevel() {}
+#endif
+
+namespace internal {
+
+template <typename V>
+XLA_FFI_OPS_HD V Fma(V a, V b, V c) {
+  if constexpr (kIsScalar<V>) {
+    return std::fma(a, b, c);
+  } else {
+    V found;
+    constexpr int kLanes = sizeof(V) / sizeof(a[0]);
+    for (int i = 0; i < kLanes; ++i) found[i] = Fma(a[i], b[i], c[i]);
+    return found;
+  }
+}
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+// g++ makes one instruction of the lanes, too, but takes minutes.
+#define XLA_FFI_OPS_FMA(level, T, bytes, function, ...)              \
+  XLA_FFI_OPS_V##level inline typename VectorOf<T, bytes>::type Fma( \
+      typename VectorOf<T, bytes>::type a,                           \
+      typename VectorOf<T, bytes>::type b,                           \
+      typename VectorOf<T, bytes>::type c) {                         \
+    return __builtin_ia32_##function(a, b, c, ##__VA_ARGS__);        \
+  }
+XLA_FFI_OPS_FMA(3, float, 16, vfmaddps)
+XLA_FFI_OPS_FMA(3, float, 32, vfmaddps256)
+XLA_FFI_OPS_FMA(3, double, 16, vfmaddpd)
+XLA_FFI_OPS_FMA(3, double, 32, vfmaddpd256)
+// All lanes, rounded as usual.
+XLA_FFI_OPS_FMA(4, float, 64, vfmaddps512_mask, -1, 4)
+XLA_FFI_OPS_FMA(4, double, 64, vfmaddpd512_mask, -1, 4)
+#undef XLA_FFI_OPS_FMA
+#endif
+
+}  // namespace internal
+
+// a * b + c, rounded once where HasFma(), of vectors and scalars.
+template <typename A, typename B, typename C>
+XLA_FFI_OPS_HD auto MulAdd(A a, B b, C c) {
+  using V = decltype(a * b + c);
+  if (!HasFma()) return V(a * b + c);
+  // The differences are vectors. With +, -0.0 would be 0.0.
+  return internal::Fma(V(a - V{}), V(b - V{}), V(c - V{}));
+}
+
 // x, of which the compiler knows nothing. g++ 12 would make one condition of
 // two and, in 64 bytes, compute it for one lane after the other: a function
 // that is inlined has the oldest processor's types of conditions.
@@ -108,24 +172,6 @@ XLA_FFI_OPS_HD V Select(Mask mask, V a, V b) {
 template <typename V>
 XLA_FFI_OPS_HD Bits<V> BitsOf(V x) {
   return BitCast<Bits<V>>(x);
-}
-
-// Keeps a product from being fused with an addition. Clang fuses nothing across
-// statements.
-template <typename V>
-XLA_FFI_OPS_HD V Fixed(V x) {
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-  if constexpr (!kIsScalar<V>) {
-    Element<Bits<V>> zero = 0;  // The compiler does not know.
-    asm("" : "+r"(zero));
-    return BitCast<V>(BitsOf(x) ^ zero);
-  }
-#if __GNUC__ >= 12
-  else
-    return __builtin_assoc_barrier(x);
-#endif
-#endif
-  return x;
 }
 
 template <typename V>
@@ -153,7 +199,7 @@ XLA_FFI_OPS_HD V Sqrt(V x) {
   } else if constexpr (std::is_same_v<V, double>) {
     return __builtin_sqrt(x);
   } else {
-    V root;  // One instruction, from -O2 and -fno-math-errno on.
+    V root = x;  // One instruction, from -O2 and -fno-math-errno on.
     constexpr int kLanes = sizeof(V) / sizeof(x[0]);
     for (int i = 0; i < kLanes; ++i) root[i] = Sqrt<Element<V>>(x[i]);
     return root;
@@ -179,9 +225,9 @@ XLA_FFI_OPS_HD V Polynomial(V x, const C (&c)[n]) {
   if constexpr (from + 1 == n) {
     return Fill<V>(c[from]);
   } else if constexpr (from + 2 == n) {
-    return x * Element<V>{c[n - 1]} + Element<V>{c[from]};
+    return MulAdd(x, Element<V>{c[n - 1]}, Element<V>{c[from]});
   } else {
-    return Polynomial<from + 1>(x, c) * x + Element<V>{c[from]};
+    return MulAdd(Polynomial<from + 1>(x, c), x, Element<V>{c[from]});
   }
 }
 

@@ -60,6 +60,15 @@ def inner(expression: str, dtype: Any, lanes: bool) -> str:
   return f"Convert<{type_of(dtype, lanes)}>({expression})"
 
 
+class Product(str):
+  """a * b, as an expression whose factors are known."""
+
+  def __new__(cls, a: str, b: str) -> "Product":
+    self = super().__new__(cls, f"{a} * {b}")
+    self.factors = (a, b)
+    return self
+
+
 def stored(dtype: Any) -> str:
   return _STORED.get(np.dtype(dtype).name) or scalar(dtype)
 

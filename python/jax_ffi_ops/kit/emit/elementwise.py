@@ -49,6 +49,8 @@ _LONG = (
 # Functions of many instructions are written one by one for at most so many
 # elements. For more, there is a loop.
 _MOST_LONG = 4
+# Of floats: products, and sums that do not round them (MulAdd).
+_FUSED = ("add", "add_any", "mul", "square", "sub")
 # What changes no number, as XLA simplifies it.
 _NEUTRAL = {"add": 0, "add_any": 0, "mul": 1}
 
@@ -98,7 +100,9 @@ def apply(
       own = ["0" if n == 1 else i for n, i in zip(x.shape, own)]
       parts.append(operand(x, x.at(own)))
     text = function(*parts)
-    return text if text in parts else f"({cpp.inner(text, dtype, lanes)})"
+    if text in parts:
+      return text
+    return writer.named(f"({cpp.inner(text, dtype, lanes)})", text)
 
   sources = frozenset().union(*(x.reads for x in readable))
   lazy = values.Lazy(shape, np.dtype(dtype), lanes, element, sources)
@@ -128,9 +132,15 @@ def _by_table(body, equation, *args):
     lanes = all(x.lanes for x in args)
     neutral = body.writer.literal(_NEUTRAL[name], dtype, lanes)
 
+  fuses = cpp.is_float(dtype) and name in _FUSED
+
   def function(*parts):
     if neutral in parts:
       return parts[0] if parts[1] == neutral else parts[1]
+    if fuses and name in ("mul", "square"):
+      return cpp.Product(parts[0], parts[-1])
+    if fuses:
+      return body.writer.sum(*parts, _OPERATORS[name])
     return text.format(*parts, t=ctype)
 
   is_long = name in (*_LONG, "nextafter", "rem") and cpp.is_float(dtype)
@@ -199,6 +209,8 @@ def _integer_pow(body, equation, x):
   y = equation.params["y"]
   if y == 0:
     return body.retrace(jnp.ones_like, x)
+  if y == 2:
+    return apply(body, equation, [x], lambda a: cpp.Product(a, a))
   return apply(body, equation, [x], lambda a: f"Power<{y}>({a})")
 
 

@@ -31,6 +31,9 @@ def _reduce(body, equation, x):
   name = equation.name
   name = _OF_BOOLS.get(name, name) if x.dtype == bool else name
   combine, identity = _REDUCTIONS[name]
+  combine = combine.format
+  if name == "reduce_sum" and cpp.is_float(x.dtype):
+    combine = body.writer.sum
   axes = equation.params["axes"]
   start = body.writer.literal(identity(x.dtype), x.dtype, x.lanes)
   if values.is_small(x.shape):
@@ -57,14 +60,14 @@ def _over_axes(body, x, axes, combine, start):
       writer.line(f"{out.at(index)} = {start};")
     with writer.loops(x.shape) as index:
       to = out.at([index[d] for d in kept])
-      writer.line(f"{to} = {combine.format(to, x.at(index))};")
+      writer.line(f"{to} = {combine(to, x.at(index))};")
     return out
   with writer.loops(out.shape) as outer:
     total = writer.variable(start, x.dtype, x.lanes)
     with writer.loops([x.shape[d] for d in axes]) as inner:
       index = dict(zip([*kept, *axes], [*outer, *inner]))
       own = x.at([index[d] for d in sorted(index)])
-      writer.line(f"{total} = {combine.format(total, own)};")
+      writer.line(f"{total} = {combine(total, own)};")
     writer.line(f"{out.at(outer)} = {total};")
   return out
 
@@ -74,7 +77,7 @@ def _of_pairs(body, x, combine, parts):
   parts = list(parts)
   while len(parts) > 1:
     pairs = [
-        body.writer.let(combine.format(a, b), x.dtype, x.lanes)
+        body.writer.let(combine(a, b), x.dtype, x.lanes)
         for a, b in zip(parts[::2], parts[1::2])
     ]
     parts = pairs + parts[2 * len(pairs) :]
@@ -120,8 +123,10 @@ def _dot_scalars(body, equation, x, y, lanes):
   dtype, writer = equation.dtype, body.writer
   found = np.empty((x.shape[0], x.shape[1], y.shape[1]), object)
   for i, j, k in np.ndindex(*found.shape):
-    terms = [f"{p} * {q}" for p, q in zip(x[i, j], y[i, k])]
-    text = " + ".join(terms) or writer.literal(0, dtype, lanes)
+    terms = list(map(cpp.Product, x[i, j], y[i, k]))
+    text = terms[0] if terms else writer.literal(0, dtype, lanes)
+    for term in terms[1:]:
+      text = writer.sum(text, writer.named(term, term))
     found[i, j, k] = writer.let(text, dtype, lanes)
   return values.Scalars.of(found.reshape(equation.shape), dtype, lanes)
 

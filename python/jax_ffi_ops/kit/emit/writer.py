@@ -4,6 +4,7 @@
 import collections
 from collections.abc import Iterator, Sequence
 import contextlib
+import re
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ class Writer:
     self.scratch: list[tuple[str, str, str]] = []
     self._prefix = prefix
     self._tables: dict[str, str] = {}
+    self._products: dict[str, cpp.Product] = {}
     self._count = 0
     self._depth = 1
     self._trips: tuple[str, ...] = ()
@@ -62,7 +64,9 @@ class Writer:
   def block(self, head: str) -> Iterator[None]:
     self.line(head + " {")
     self._depth += 1
+    outer, self._products = self._products, {}
     yield
+    self._products = outer
     self._depth -= 1
     self._comment = self._written = ""
     self.line("}")
@@ -82,6 +86,20 @@ class Writer:
       enter = lambda n: stack.enter_context(self.loop(n))
       yield ["0" if n == 1 else enter(n) for n in shape]
 
+  def read_lines(self) -> list[str]:
+    """Returns the lines without values that nobody reads: fused products."""
+    read: set[str] = set()
+    kept: list[str] = ["}"]
+    for line in reversed(self.lines):
+      found = re.match(r" *const \w+ (v\d+) = ", line)
+      if found and found[1] not in read:
+        continue
+      if "// " in line and kept[-1].lstrip()[:2] in ("//", "}"):
+        continue
+      read.update(re.findall(r"\bv\d+\b", line))
+      kept.append(line)
+    return kept[:0:-1]
+
   def work(self) -> str:
     """Returns how many lines run, as an expression; a `while` runs once."""
     terms = [
@@ -98,7 +116,31 @@ class Writer:
     return name
 
   def let(self, expression: str, dtype: Any, lanes: bool) -> str:
-    return self.variable(expression, dtype, lanes, const="const ")
+    name = self.variable(expression, dtype, lanes, const="const ")
+    return self.named(name, expression)
+
+  def named(self, name: str, expression: str) -> str:
+    """Returns a name or a text of an expression, and keeps what it says."""
+    if isinstance(expression, cpp.Product):
+      self._products[name] = expression
+    return name
+
+  def sum(self, a: str, b: str, sign: str = "+") -> str:
+    """Returns a + b or a - b of floats, where a product is not rounded."""
+    # g++ finds what is computed twice only if it is written the same.
+    if sign == "+":
+      place = lambda x: (x in self._products, len(x), x)
+      less, more = sorted((a, b), key=place)
+    else:
+      less, more = a, b
+    minus = "-" if sign == "-" else ""
+    if more in self._products:
+      x, y = sorted(self._products[more].factors)
+      return f"MulAdd({x}, {minus}{y}, {less})"
+    if less in self._products:
+      x, y = sorted(self._products[less].factors)
+      return f"MulAdd({x}, {y}, {minus}{more})"
+    return f"{a} {sign} {b}"
 
   def splat(self, expression: str, dtype: Any, lanes: bool = True) -> str:
     """Returns a uniform expression in all lanes, if it is asked to."""
