@@ -100,10 +100,10 @@ def scan_total_op(
     allowed: Collection[Any] = dtypes.NUMBERS,
     **rules: Any,
 ) -> Op:
-  """Declares the op of what all elements make, for a device that has a piece.
+  """Declares the op that reduces a piece of an axis, for a device that has it.
 
-  Its name has `_total` at its end. Its result is a `start` of the op that scans
-  a piece.
+  Its name has `_total` at its end. Its result is what all elements of the piece
+  make: a `start` for the op of `scan_from_op`.
 
   Args:
     name: of the op that scans an axis.
