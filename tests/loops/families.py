@@ -153,6 +153,7 @@ def reductions(a, b):
 @_family((4, 5), (5, 3), (9, 20), (20, 11))
 def dots(a, b, c, d):
   e, f = a.reshape(2, 2, 5), (c * 50).astype(np.int8)
+  g = (a * 1e9).astype(np.int32)  # Their products wrap.
   return (
       a @ b, c @ d, jnp.einsum("ij,kj->ik", c, c), c[0] @ d, c.T @ c[:, 0],
       jnp.einsum("ij,jk->ki", a, b), jnp.einsum("bi,bj->bij", a, a),
@@ -160,6 +161,7 @@ def dots(a, b, c, d):
       lax.dot_general(c, d[:, :9], (((1, 0), (0, 1)), ((), ()))),
       lax.dot_general(e, e[..., 1:], (((), ()), ((1, 0), (0, 1)))),
       jnp.einsum("ij,kj->ik", f, f, preferred_element_type=np.int32),
+      g @ g.T, g.astype(np.uint32) @ g.astype(np.uint32).T,
       lax.fori_loop(0, 3, lambda i, x: jnp.tanh(d @ x[:11]), c[0]),
   )  # fmt: skip
 

@@ -174,8 +174,8 @@ class Stage {
       for (int k = 0; k < F::kInputs; ++k) {  // In place, lines are there.
         nontemporal &= output != arrays.inputs[k].data;
       }
-      // The system has just cleared a fresh page, in the caches: past them, it
-      // took 1.15 times as long.
+      // The system has just cleared a fresh page, in the caches. Stores past
+      // the caches then took 1.15 times as long.
       nontemporal =
           nontemporal && !IsFreshPage(reinterpret_cast<uintptr_t>(output) +
                                       middle * cols_ * sizeof(T));

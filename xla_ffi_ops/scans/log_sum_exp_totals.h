@@ -50,10 +50,10 @@ struct LogSums {
       : count(columns) {
     std::fill_n(references, count, LogSum<E>().reference);
     std::fill_n(sums, count, 0.0);
-    ForSteps<Numbers<T>>(x, n, stride, count, [this](auto steps, const E* some,
-                                                     int64_t apart) {
-      AddExponentials<steps>(some, apart, references, sums, count);
-    });
+    ForSteps<Numbers<T>>(
+        x, n, stride, count, [this](auto steps, const E* some, int64_t apart) {
+          AddExponentials<steps>(some, apart, references, sums, count);
+        });
   }
 
   LogSum<E> of(int64_t j) const { return {references[j], sums[j] - 1}; }

@@ -100,6 +100,8 @@ void TestFreshPages() {
   char* const pages = static_cast<char*>(
       mmap(nullptr, 3 * 4096, PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS, /*fd=*/-1, /*offset=*/0));
+  CHECK(pages != MAP_FAILED);
+  CHECK(madvise(pages, 3 * 4096, MADV_NOHUGEPAGE) == 0);
   const auto address = reinterpret_cast<uintptr_t>(pages);
   pages[4096] = 1;
   for (const int i : {0, 1, 4095}) {

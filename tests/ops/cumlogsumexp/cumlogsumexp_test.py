@@ -29,7 +29,7 @@ def _errors(x, y, dtype, axis, reverse):
   * one rounding to the dtype.
 
   log(s) is at most 2 + log(n), and has 4 roundings more. Sums are kept in
-  float64.
+  float64; in totals, four elements are first added in float32.
   """
   del reverse
   wide = kit.accumulator(dtype)

@@ -116,7 +116,7 @@ XLA_FFI_OPS_HD V Fma(V a, V b, V c) {
   if constexpr (kIsScalar<V>) {
     return std::fma(a, b, c);
   } else {
-    V found;
+    V found = a;
     constexpr int kLanes = sizeof(V) / sizeof(a[0]);
     for (int i = 0; i < kLanes; ++i) found[i] = Fma(a[i], b[i], c[i]);
     return found;
@@ -147,6 +147,7 @@ XLA_FFI_OPS_FMA(4, double, 64, vfmaddpd512_mask, -1, 4)
 template <typename A, typename B, typename C>
 XLA_FFI_OPS_HD auto MulAdd(A a, B b, C c) {
   using V = decltype(a * b + c);
+  static_assert(std::is_floating_point_v<Element<V>>);
   if (!HasFma()) return V(a * b + c);
   // The differences are vectors. With +, -0.0 would be 0.0.
   return internal::Fma(V(a - V{}), V(b - V{}), V(c - V{}));

@@ -126,7 +126,10 @@ def _dot_scalars(body, equation, x, y, lanes):
     terms = list(map(cpp.Product, x[i, j], y[i, k]))
     text = terms[0] if terms else writer.literal(0, dtype, lanes)
     for term in terms[1:]:
-      text = writer.sum(text, writer.named(term, term))
+      if cpp.is_float(dtype):
+        text = writer.sum(text, writer.named(term, term))
+      else:
+        text = f"{text} + {term}"
     found[i, j, k] = writer.let(text, dtype, lanes)
   return values.Scalars.of(found.reshape(equation.shape), dtype, lanes)
 
