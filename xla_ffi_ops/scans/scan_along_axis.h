@@ -89,6 +89,7 @@ template <typename Op, typename OpDTypes>
 HandlerResult TotalAlongAxis(CpuContext device, int64_t trailing_rank,
                              ffi::AnyBuffer x,
                              ffi::Result<ffi::AnyBuffer> total) {
+  static_assert(Op::kHasTotals);
   Dim n = kUnknownDim;
   const auto dtype = x.element_type();
   Checks checks;

@@ -39,6 +39,8 @@ struct Sum {
   using Wide = WideSum<T>;
   // Blocks of a long row are summed on their own, and then added up.
   static constexpr bool kInBlocks = true;
+  // Whether a handler returns the total alone: only then it is compiled.
+  static constexpr bool kHasTotals = true;
 
   template <typename T>
   static constexpr T Identity() {
@@ -59,6 +61,7 @@ struct Product {
   using Wide = WideSum<T>;
   // The product of a block may overflow where its base is 0; that gives NaN.
   static constexpr bool kInBlocks = false;
+  static constexpr bool kHasTotals = false;
 
   template <typename T>
   static constexpr T Identity() {
@@ -81,6 +84,7 @@ struct Extremum {
   template <typename T>
   using Wide = T;
   static constexpr bool kInBlocks = true;
+  static constexpr bool kHasTotals = false;
 
   template <typename T>
   static constexpr T Identity() {
@@ -98,6 +102,7 @@ struct Extremum {
 struct LogSumExp {
   template <typename T>
   using Start = typename Numbers<T>::Element;
+  static constexpr bool kHasTotals = true;
 };
 
 }  // namespace xla_ffi_ops::internal

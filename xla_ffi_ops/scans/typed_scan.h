@@ -88,18 +88,20 @@ class TypedScan final : public ScanKernel {
 
   void ColumnTotals(const void* from, void* totals, int64_t first,
                     int64_t stride, int64_t width) const override {
-    const T* x = static_cast<const T*>(from);
-    for (; width > 0; width -= kTotals, first += kTotals, x += kTotals) {
-      const int64_t count = std::min(width, kTotals);
-      W states[kTotals];
-      std::fill_n(states, count, kIdentity);
-      ForSteps<Elements>(x, n, stride, count,
-                         [&](auto steps, const E* elements, int64_t apart) {
-                           CombineSteps<Op, steps>(elements, apart, states,
-                                                   count);
-                         });
-      for (int64_t j = 0; j < count; ++j) {
-        StoreTotal(ScanState::Of(states[j]), totals, first + j);
+    if constexpr (Op::kHasTotals) {
+      const T* x = static_cast<const T*>(from);
+      for (; width > 0; width -= kTotals, first += kTotals, x += kTotals) {
+        const int64_t count = std::min(width, kTotals);
+        W states[kTotals];
+        std::fill_n(states, count, kIdentity);
+        ForSteps<Elements>(x, n, stride, count,
+                           [&](auto steps, const E* elements, int64_t apart) {
+                             CombineSteps<Op, steps>(elements, apart, states,
+                                                     count);
+                           });
+        for (int64_t j = 0; j < count; ++j) {
+          StoreTotal(ScanState::Of(states[j]), totals, first + j);
+        }
       }
     }
   }
