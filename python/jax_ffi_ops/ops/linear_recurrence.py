@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linear recurrences of first order."""
 
+import functools
 import numbers
 import pathlib
 
@@ -107,16 +108,20 @@ def _from(a, b, h0, *, reverse, shifted):
 
 _split = recurrences.split(_from, _end, _gradients)
 
-_recurrence = kit.op(
-    "linear_recurrence",
+_declare = functools.partial(
+    kit.op,
     library=_LIBRARY,
     signature="(n,*),(n,*),(*)?->(n,*)",
     # With `shifted`, a[t-1] takes the place of a[t], and 1 that of a[0].
     attributes=_ATTRIBUTES,
     reference=_reference,
-    dtypes=(*kit.FLOATING, np.complex64, np.complex128),
     stretched=("a",),
     outputs=("h",),
+)
+
+_recurrence = _declare(
+    "linear_recurrence",
+    dtypes=(*kit.FLOATING, np.complex64, np.complex128),
     residuals=("h",),
     backward=_backward,
     split=_split,
@@ -132,15 +137,9 @@ _recurrence = kit.op(
     and b.size >= (512 if b.dtype.itemsize == 2 else SMALL),
 )
 
-_recurrence_from = kit.op(
+_recurrence_from = _declare(
     "linear_recurrence_from",
-    library=_LIBRARY,
-    signature="(n,*),(n,*),(*)?->(n,*)",
-    attributes=_ATTRIBUTES,
-    reference=_reference,
     dtypes={"a": (np.float16, jnp.bfloat16), "b": "a", "h0": [np.float32]},
-    stretched=("a",),
-    outputs=("h",),
 )
 
 # What devices exchange that each have a piece of the steps.

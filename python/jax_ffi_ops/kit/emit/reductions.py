@@ -122,14 +122,13 @@ def _dot(body, equation, a, b):
 def _dot_scalars(body, equation, x, y, lanes):
   dtype, writer = equation.dtype, body.writer
   found = np.empty((x.shape[0], x.shape[1], y.shape[1]), object)
+  # Products that are not named are added up as they are: integers wrap.
+  product = cpp.Product if cpp.is_float(dtype) else "{} * {}".format
   for i, j, k in np.ndindex(*found.shape):
-    terms = list(map(cpp.Product, x[i, j], y[i, k]))
+    terms = list(map(product, x[i, j], y[i, k]))
     text = terms[0] if terms else writer.literal(0, dtype, lanes)
     for term in terms[1:]:
-      if cpp.is_float(dtype):
-        text = writer.sum(text, writer.named(term, term))
-      else:
-        text = f"{text} + {term}"
+      text = writer.sum(text, writer.named(term, term))
     found[i, j, k] = writer.let(text, dtype, lanes)
   return values.Scalars.of(found.reshape(equation.shape), dtype, lanes)
 
