@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
+#include "xla_ffi_ops/kit/add_blocks.h"
+#include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/formula.h"
 #include "xla_ffi_ops/kit/row_elements.h"
@@ -40,7 +43,6 @@ template <int level, typename S, typename Acc, typename Statistic,
 XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead, X... x) {
   constexpr int numbers = sizeof(S) / sizeof(Acc);
   static constexpr int kLanes = kBlock<Acc>;
-  constexpr int kLine = std::max({X::kLine...});  // of a cache
   constexpr int64_t kGroup = 16 * kLanes;
   static_assert(kPiece<Acc> <= 16 * kGroup);
   Acc a[kLanes], b[kLanes];          // of a group
@@ -78,10 +80,9 @@ XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead, X... x) {
   clear();
   while (true) {
     const int64_t stop = std::min(n, j + kGroup);
-    for (; stop - j >= kLanes; j += kLanes) {
-      for (int k = 0; k < kLanes; k += kLine) ahead(j + k);
-      add(j, Count<kLanes>(), 0);
-    }
+    constexpr int vectors = kLanes * sizeof(Acc) / kVectorBytes<level>;
+    j = AddBlocks<level, S>(j, stop, statistic, ahead, a, b,
+                            std::make_integer_sequence<int, vectors>(), x...);
     if (stop == n) break;
     each([=](auto, const Acc* lanes, Acc* old) XLA_FFI_OPS_INLINED {
 #pragma omp simd

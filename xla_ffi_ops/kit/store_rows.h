@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores what a formula (formula.h) computes from a row on the CPU.
+//
+// The code is shaped by what g++ 12 vectorizes.
+#ifndef XLA_FFI_OPS_KIT_STORE_ROWS_H_
+#define XLA_FFI_OPS_KIT_STORE_ROWS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/outputs.h"
+#include "xla_ffi_ops/kit/row_elements.h"
+#include "xla_ffi_ops/kit/row_pieces.h"
+#include "xla_ffi_ops/kit/run_formula.h"
+
+namespace xla_ffi_ops::internal {
+
+// Stores n elements, which are computed from the pieces x, and adds to the sums
+// over rows.
+template <int level, bool nontemporal, typename Acc, typename F, typename T,
+          int m, typename... X>
+XLA_FFI_OPS_HD void StorePiece(const F& f, const typename F::Row& row,
+                               int64_t n, T* y, T* z,
+                               const Outputs<Acc, m>& sums, X... x) {
+  ForBlocks<kBlock<Acc>>(n, [=](int64_t j, auto count) XLA_FFI_OPS_INLINED {
+    constexpr int size = decltype(count)::value;
+    const auto store = [=](const auto&... block) XLA_FFI_OPS_INLINED {
+      // All is computed before the stores: as an output could be an input, the
+      // compiler would load it once more.
+      Acc values[F::kOutputs][size];
+#pragma omp simd
+      for (int k = 0; k < size; ++k) {
+        const auto value = f.Store(row, Acc(block[k])...);
+        if constexpr (m > 0) {
+          const auto terms = f.Column(row, Acc(block[k])...);
+          sums.data[0][j + k] += terms.value[0];
+          if constexpr (m > 1) sums.data[1][j + k] += terms.value[1];
+        }
+        values[0][k] = value.value[0];
+        if constexpr (F::kOutputs > 1) values[1][k] = value.value[1];
+      }
+      Put<level, nontemporal>(values[0], y, j);
+      if constexpr (F::kOutputs > 1) Put<level, nontemporal>(values[1], z, j);
+    };
+    store(x.template Take<level, size>(j)...);
+  });
+}
+
+// Stores row i, and adds what it has for the sums over rows to `columns`.
+template <int level, typename F, typename T, typename Acc, int m,
+          typename... In>
+XLA_FFI_OPS_HD void StoreRow(
+    const F& f, const typename F::Row& row, int64_t i, const RowPart& part,
+    const Operands<OutputRows<T>, F::kOutputs>& outputs,
+    const Outputs<Acc, m>& columns, In&... in) {
+  constexpr int n = F::kOutputs;
+  if (!part.Has(F::kPasses)) return;
+  if (part.begin == 0) f.Save(i, row);  // Once for each row.
+  for (int64_t first = part.begin; first < part.end; first += kPiece<Acc>) {
+    const int64_t count = std::min(kPiece<Acc>, part.end - first);
+    T* const y = outputs[0].Piece(i, first);
+    T* const z = outputs[n - 1].Piece(i, first);
+    const auto store = [&](auto nontemporal) XLA_FFI_OPS_INLINED {
+      StorePiece<level, decltype(nontemporal)::value>(
+          f, row, count, y, z, columns.At(first - part.begin),
+          in.Piece(i, first, count)...);
+    };
+    // Stage runs calls with such stores at this level.
+    if constexpr (level == 3 && std::is_same_v<T, Acc>) {
+      if (outputs[0].NonTemporal(y) && outputs[n - 1].NonTemporal(z)) {
+        store(std::true_type());
+        continue;
+      }
+    }
+    store(std::false_type());
+  }
+}
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_KIT_STORE_ROWS_H_
