@@ -223,6 +223,19 @@ class TextTest(parameterized.TestCase):
     self.assertEqual(text.count("MulAdd("), 3)
     self.assertEqual(text.count(" * "), 1)  # The other products are unread.
 
+  def test_products_of_matrices_have_neighbors(self):
+    text = " ".join(
+        _text(lambda x: x @ x[0], {"n": 4}, signature="(n,n)->(n)").split()
+    )
+    self.assertRegex(
+        text, r"Dot<1, 4, 4>\(m\d+, \{v1, v2, v3, v4\}, \{v1, v5, v9, "
+    )
+    text = _text(lambda x: x @ x[0], {"n": 3}, signature="(n,n)->(n)")
+    self.assertNotIn("Dot<", text)
+    declared = {"signature": "(n,n)->(n)", "dtypes": ("int32",)}
+    text = _text(lambda x: x @ x[0], {"n": 4}, **declared)
+    self.assertNotIn("Dot<", text)  # Integers wrap.
+
   def test_what_rows_share_is_scalar(self):
     declared = {"signature": "(n),(n)->(n)"}
     text = _text(

@@ -163,6 +163,8 @@ def dots(a, b, c, d):
       jnp.einsum("ij,kj->ik", f, f, preferred_element_type=np.int32),
       g @ g.T, g.astype(np.uint32) @ g.astype(np.uint32).T,
       lax.fori_loop(0, 3, lambda i, x: jnp.tanh(d @ x[:11]), c[0]),
+      a.T @ a, b @ b.T, a @ a[0], b[0] @ b.T, a[:, :3].T @ a[:, 1:],
+      jnp.einsum("bij,bik->bjk", e, e),
   )  # fmt: skip
 
 
@@ -321,6 +323,7 @@ def uniform(a, b, c, d, e):
 
   return (
       c @ d, c @ b, c[:2, :3] @ d[:3, :2], c[:2, :3] @ a[:3], c * b, c[e],
+      c[:5, :3] @ a[:3], c[:5, :3] @ d[:3, :2],
       c.sum(0), jnp.cumsum(c, 1), jnp.argmax(c, 0), jnp.sort(c[0]),
       a.at[e].set(1.0), c.at[e].set(b), c.at[own].add(1.0), c[own], c[0, own],
       lax.dynamic_update_slice(c, c[:2, :2], (own, e)),

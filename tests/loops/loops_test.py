@@ -7,6 +7,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import cubes
 import jax
 import jax.numpy as jnp
 import lorenz
@@ -138,6 +139,15 @@ class LorenzTest(parameterized.TestCase):
       )
     text = str(jax.make_jaxpr(jax.grad(loss))(parameters[0]))
     self.assertIn("lorenz_bwd", text)
+
+
+class RoundingTest(parameterized.TestCase):
+
+  @parameterized.parameters(1, 3, 65)
+  def test_compiler_fuses_nothing(self, rows):
+    x = np.random.default_rng(0).normal(size=rows).astype(np.float32)
+    # If the last product were not rounded, its rounding errors would be left.
+    np.testing.assert_array_equal(cubes.cubes(x, x * x * x), np.zeros(rows))
 
 
 class HandlerTest(parameterized.TestCase):

@@ -104,6 +104,9 @@ XLA_FFI_OPS_HD V Splat(T x) {
     return static_cast<V>(x);
   } else if constexpr (std::is_same_v<T, bool>) {
     return V{} - static_cast<Element<V>>(x);
+  } else if (std::is_integral_v<T> && !__builtin_constant_p(x)) {
+    // Without Opaque, g++ 12 sets 16 lanes one after the other.
+    return static_cast<Element<V>>(x) - math::Opaque(V{});
   } else {
     return static_cast<Element<V>>(x) - V{};  // With +, -0.0 would be 0.0.
   }

@@ -107,7 +107,8 @@ def _dot(body, equation, a, b):
     if cpp.size(a.shape) * cpp.size(right) <= _UNROLLED:
       x = a.names.reshape(*map(cpp.size, (loops, left, depth)))
       y = b.names.reshape(*map(cpp.size, (loops, right, depth)))
-      return _dot_scalars(body, equation, x, y, a.lanes or b.lanes)
+      dot = _dot_neighbors if _has_neighbors(equation, x, y) else _dot_scalars
+      return dot(body, equation, x, y, a.lanes or b.lanes)
   # Neighbors are added to neighbors, if the columns of b are such.
   is_row = (
       isinstance(b, values.Memory) and cols and b.strides[batch + cols - 1] == 1
@@ -117,6 +118,30 @@ def _dot(body, equation, a, b):
       _product, (batch, rows, cols), by_rows, equation.dtype
   )
   return body.retrace(own, a, b)
+
+
+def _has_neighbors(equation, x, y):
+  """Returns whether four elements can be a vector where there is one lane."""
+  floats = all(cpp.is_float(v.aval.dtype) for v in equation.of.invars)
+  return floats and x.shape[2] > 1 and max(x.shape[1], y.shape[1]) >= 4
+
+
+def _dot_neighbors(body, equation, x, y, lanes):
+  dtype, writer = equation.dtype, body.writer
+  if is_tall := x.shape[1] > y.shape[1]:
+    x, y = y, x
+  (batch, rows, depth), cols = x.shape, y.shape[1]
+  found = np.empty((batch, rows, cols), object)
+  for i in range(batch):
+    name = writer.name("m")
+    writer.line(f"{cpp.type_of(dtype, lanes)} {name}[{rows * cols}];")
+    a, b = (", ".join(names.ravel()) for names in (x[i], y[i].T))
+    text = f"Dot<{rows}, {depth}, {cols}>({name}, {{{a}}}, {{{b}}});"
+    writer.line(text, counts=rows * cols)
+    for j, k in np.ndindex(rows, cols):
+      found[i, j, k] = f"{name}[{cols * j + k}]"
+  found = found.swapaxes(1, 2) if is_tall else found
+  return values.Scalars.of(found.reshape(equation.shape), dtype, lanes)
 
 
 def _dot_scalars(body, equation, x, y, lanes):

@@ -51,13 +51,14 @@ class Writer:
     """Says where the next lines come from."""
     self._comment = text
 
-  def line(self, text: str) -> None:
+  def line(self, text: str, counts: int = 1) -> None:
+    """Adds a line, which may count as more of them."""
     if self._comment != self._written:
       self._written = self._comment
       self.line(f"// {self._comment}")
     self.lines.append("  " * self._depth + text)
-    self._lines_by_trips[self._trips] += 1
-    if len(self.lines) > _MOST_LINES:
+    self._lines_by_trips[self._trips] += counts
+    if self._lines_by_trips.total() > _MOST_LINES:
       raise errors.Unsupported(f"a body of more than {_MOST_LINES} lines")
 
   @contextlib.contextmanager
