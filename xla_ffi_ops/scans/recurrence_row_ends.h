@@ -104,11 +104,7 @@ void RunRowEndsOf(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
   const int64_t parts = ends.in_parts ? kStrands : 1, rows = kStrands / parts;
   const int64_t size = call.n / parts;
   StrandEnds<E, kStrands> strands;
-  // Rows that are a multiple of 4 KiB apart would take each other's places in
-  // the fastest cache.
-  [[maybe_unused]] const bool copies =
-      !kInPlace || (sizeof(X) == 4 && call.n % 1024 == 0);
-  X spaces[2][kStrands][kPiece];
+  X spaces[2][kInPlace ? 1 : kStrands][kPiece];
   for (int64_t row = begin; row < end; row += rows) {
     strands.Clear(kStrands);
     for (int64_t i = 0; i < size; i += kPiece) {
@@ -121,9 +117,9 @@ void RunRowEndsOf(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
         for (int k = 0; k < 2; ++k) {
           const T* const from = (k == 0 ? call.a : call.b).Row(own) + at;
           Fetch<false>(from + (call.reverse ? -count : count), count);
-          if constexpr (kInPlace) x[k][s] = from;
-          if constexpr (std::is_same_v<X, E>) {
-            if (!copies) continue;
+          if constexpr (kInPlace) {
+            x[k][s] = from;
+          } else {
             Numbers<T>::To(from, spaces[k][s], count);
             x[k][s] = spaces[k][s];
           }
