@@ -18,9 +18,18 @@ from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.kit.testing.base import THOROUGH
 
-# Around vectors, pieces of 1024, blocks of 16 Ki, and rows that threads share.
+# Around vectors, pieces of 1024, blocks of 16 Ki, and rows that threads share;
+# short rows, in two tiles.
 _SIZES = (0, 1, 2, 15, 17, 33, 1023, 1025, 16384, 16385, 65537, 200_001)
-_AXES = (((3, 40), 1), ((40, 3), 0), ((2, 9, 1030), 1), ((2, 3, 1), 1))
+_SHORT = (700, 7), 1
+_AXES = (
+    _SHORT,
+    ((2, 1, 3), 1),
+    ((3, 40), 1),
+    ((40, 3), 0),
+    ((2, 9, 1030), 1),
+    ((2, 3, 1), 1),
+)
 
 
 def accumulate(ufunc, x, axis=-1, *, reverse):
@@ -94,7 +103,7 @@ class ScanTest(absltest.TestCase):
 
   def calls(self, dtype):
     every = [*(((size,), 0) for size in _SIZES), *_AXES]
-    few = [((300,), 0), ((20, 40), 0), ((70_000,), 0)]
+    few = [_SHORT, ((300,), 0), ((20, 40), 0), ((70_000,), 0)]
     for shape, axis in every if THOROUGH or dtype == np.float32 else few:
       for reverse in (False, True):
         yield self.array(dtype, shape), axis, reverse
@@ -188,10 +197,11 @@ class SplitScanTest(ScanTest):
   def test_from_a_start(self):
     """What comes before an array is like one more element."""
     scan_from = kit.ops_of(self.op)[1]
-    # Several rows and columns, pieces of columns, and rows that threads share.
+    # Several rows and columns, pieces of columns, rows that threads share, and
+    # short ones.
     shapes = (
         ((301,), 0), ((1,), 0), ((3, 41), 1), ((2, 31, 1100), 1),
-        ((2, 90_000), 1),
+        ((2, 90_000), 1), ((700, 8), 1),
     )  # fmt: skip
     for dtype in self.dtypes:
       calls = []
@@ -260,3 +270,27 @@ class ExtremumTest(SplitScanTest):
     grad = jax.grad(lambda x, reverse: jnp.dot(g, self.op(x, 0, reverse)))
     np.testing.assert_array_equal(grad(x, False), [1, 30, 0, 0, 0, 96, 0])
     np.testing.assert_array_equal(grad(x, True), [0, 0, 0, 0, 0, 0, 127])
+
+  def test_gradient_of_few_and_many_elements(self):
+    """With ties, along each axis; NaN is the last extremum."""
+    rng = np.random.default_rng(5)
+    shape = (5, 60)
+    x = rng.integers(0, 5, shape) * 1.0 + 3 * np.arange(shape[1]) // 10
+    x[[0, 0, 1], [40, 41, 0]] = np.nan
+    for x in (x, x[:, :6], x.T, x.T[:6]):
+      dy = rng.normal(size=x.shape)
+      axis = int(x.shape[1] == 5)
+      for reverse in (False, True):
+        run = functools.partial(self.op, axis=1 - axis, reverse=reverse)
+        dx = jax.vjp(run, x * self.sign)[1](dy)[0]
+        lines = [x, dy, want := np.zeros(x.shape)]
+        lines = [np.moveaxis(a, axis, 0) for a in lines]
+        for own, given, to in zip(*lines):
+          steps = range(len(own))
+          place = steps[-1] if reverse else 0
+          for i in reversed(steps) if reverse else steps:
+            # That x is greater, or NaN.
+            if own[place] == own[place] and not own[i] <= own[place]:
+              place = i
+            to[place] += given[i]
+        np.testing.assert_allclose(dx, want, atol=1e-12)

@@ -164,7 +164,8 @@ struct ColumnSteps {
         if (n > kFew) {
           const E* last = state;
           for (int64_t i = 0; i < steps; ++i, last = h + (i - 1) * stride) {
-            has_one ? Step<true>(i, last) : Step<false>(i, last);
+            has_one ? local.template Step<true>(i, last)
+                    : local.template Step<false>(i, last);
           }
           std::copy_n(last, n, state);
           return;

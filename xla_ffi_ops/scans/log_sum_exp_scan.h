@@ -22,7 +22,7 @@ class LogSumExpScan final : public ScanKernel {
 
  public:
   LogSumExpScan(int64_t n, bool reverse, const void* starts)
-      : ScanKernel(n, reverse, starts, sizeof(T), /*work=*/64,
+      : ScanKernel(n, reverse, starts, sizeof(T), /*work=*/64, /*few=*/64,
                    /*in_blocks=*/true) {}
 
   void Rows(const void* from, void* to, int64_t first,
@@ -93,9 +93,11 @@ class LogSumExpScan final : public ScanKernel {
   }
   ScanState Join(ScanState base, ScanState total) const override {
     auto sum = base.Value<LogSum<E>>(), more = total.Value<LogSum<E>>();
-    if (more.reference < sum.reference) std::swap(sum, more);
-    sum.Raise(more.reference);
-    sum.others += more.others;  // 1 is for the reference, which is in `more`.
+    // As for elements. Otherwise, each of many blocks could multiply, and
+    // round, all that is before it.
+    if (LogSum<E>::IsAbove(more.reference, sum.reference)) std::swap(sum, more);
+    sum.others +=
+        (1 + more.others) * LogSum<E>::Exp(more.reference, sum.reference);
     return ScanState::Of(sum);
   }
   void StoreTotal(ScanState total, void* totals, int64_t index) const override {

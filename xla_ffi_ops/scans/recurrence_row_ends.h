@@ -20,13 +20,13 @@ namespace xla_ffi_ops {
 namespace internal {
 
 // Goes on for as many steps as there are strands, from `at` on: a square, that
-// is transposed. X is E, or has 16 bits.
-template <bool kReverse, bool kShifted, typename X, typename E>
+// is transposed. X is E, or has 16 bits. `lanes` are those of a vector of
+// double.
+template <int lanes, bool kReverse, bool kShifted, typename X, typename E>
 XLA_FFI_OPS_HD void AddSquare(const X* const* a, const X* const* b, int64_t at,
                               StrandEnds<E, kRecurrenceLanes<E>>& ends) {
   constexpr int kSize = kRecurrenceLanes<E>;
   Vec<E, kSize> factors[kSize], terms[kSize];
-  E lanes[2][kSize * kSize];
 #pragma GCC unroll 8
   for (int s = 0; s < kSize; ++s) {
     ReadOne<X, kSize>(a[s] + at, factors + s);
@@ -34,26 +34,41 @@ XLA_FFI_OPS_HD void AddSquare(const X* const* a, const X* const* b, int64_t at,
   }
   TransposeLanes<E, kSize>(factors);
   TransposeLanes<E, kSize>(terms);
-#pragma GCC unroll 8
-  for (int i = 0; i < kSize; ++i) {
-    const int step = kReverse ? kSize - 1 - i : i;
-    Store<E, kSize>(factors[step], lanes[0] + i * kSize);
-    Store<E, kSize>(terms[step], lanes[1] + i * kSize);
+  const auto at_step = [](int64_t i) XLA_FFI_OPS_INLINED {
+    return kReverse ? kSize - 1 - i : i;
+  };
+  if constexpr (lanes >= 4) {
+    const auto before = ends;
+    Vec<int64_t, lanes> out{};
+#pragma GCC unroll 2
+    for (int64_t j = 0; j < kSize; j += lanes) {
+      const auto read = [&](int64_t i, auto* factor, auto* term)
+                            XLA_FFI_OPS_INLINED {
+                              TakeLanes(factors[at_step(i)], j, factor);
+                              TakeLanes(terms[at_step(i)], j, term);
+                            };
+      TryLanes<kSize, kShifted, lanes>(read, j, ends, &out);
+    }
+    if (!IsNegative<lanes>(out)) return;
+    ends = before;
   }
-  const auto before = ends;
-  if (TryGroup<kSize, kShifted, 1>(lanes[0], lanes[1], kSize, kSize, ends))
-    return;
-  ends = before;
-  AddSteps<kShifted, 1>(lanes[0], lanes[1], kSize, kSize, kSize, ends);
+  E steps[2][kSize * kSize];
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < kSize; ++i) {
+    Store<E, kSize>(factors[at_step(i)], steps[0] + i * kSize);
+    Store<E, kSize>(terms[at_step(i)], steps[1] + i * kSize);
+  }
+  AddSteps<kShifted, 1>(steps[0], steps[1], kSize, kSize, kSize, ends);
 }
 
-template <bool kReverse, bool kShifted, typename X, typename E>
+template <int lanes, bool kReverse, bool kShifted, typename X, typename E>
 XLA_FFI_OPS_HD void AddRows(const X* const* a, const X* const* b, int64_t n,
                             StrandEnds<E, kRecurrenceLanes<E>>& ends) {
   constexpr int kSize = kRecurrenceLanes<E>;
   int64_t i = 0;
   for (; i + kSize <= n; i += kSize) {
-    AddSquare<kReverse, kShifted>(a, b, kReverse ? n - kSize - i : i, ends);
+    AddSquare<lanes, kReverse, kShifted>(a, b, kReverse ? n - kSize - i : i,
+                                         ends);
   }
   for (; i < n; ++i) {
     E factors[kSize], terms[kSize];
@@ -66,16 +81,16 @@ XLA_FFI_OPS_HD void AddRows(const X* const* a, const X* const* b, int64_t n,
 }
 
 // Goes on for n steps of rows.
-template <typename X, typename E>
+template <int lanes, typename X, typename E>
 XLA_FFI_OPS_HD void AddRows(const X* const* a, const X* const* b, int64_t n,
                             bool reverse, bool shifted,
                             StrandEnds<E, kRecurrenceLanes<E>>& ends) {
   if (reverse) {
-    shifted ? AddRows<true, true>(a, b, n, ends)
-            : AddRows<true, false>(a, b, n, ends);
+    shifted ? AddRows<lanes, true, true>(a, b, n, ends)
+            : AddRows<lanes, true, false>(a, b, n, ends);
   } else {
-    shifted ? AddRows<false, true>(a, b, n, ends)
-            : AddRows<false, false>(a, b, n, ends);
+    shifted ? AddRows<lanes, false, true>(a, b, n, ends)
+            : AddRows<lanes, false, false>(a, b, n, ends);
   }
 }
 
@@ -110,8 +125,10 @@ void RunRowEndsOf(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
           }
         }
       }
-      const auto add = [&]() XLA_FFI_OPS_INLINED {
-        AddRows(x[0], x[1], count, call.reverse, call.shifted, strands);
+      const auto add = [&](auto level) XLA_FFI_OPS_INLINED {
+        constexpr int kLanes =
+            level < 3 ? 1 : std::min<int>(kStrands, kVectorBytes<level> / 8);
+        AddRows<kLanes>(x[0], x[1], count, call.reverse, call.shifted, strands);
       };
       AtCpuLevel<kIsHalf<X> ? 3 : 0>(add);
     }

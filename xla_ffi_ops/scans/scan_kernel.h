@@ -39,12 +39,13 @@ struct ScanState {
 class ScanKernel {
  public:
   ScanKernel(int64_t n, bool reverse, const void* starts, int element_bytes,
-             int work, bool in_blocks)
+             int work, int few, bool in_blocks)
       : n(n),
         reverse(reverse),
         starts(starts),
         element_bytes(element_bytes),
         work(work),
+        few(few),
         in_blocks(in_blocks) {}
   virtual ~ScanKernel() = default;
 
@@ -80,6 +81,7 @@ class ScanKernel {
   const void* const starts;
   const int element_bytes;
   const int work;        // bytes that can be moved in the time of one element
+  const int few;         // rows of so many elements are best transposed
   const bool in_blocks;  // whether there are totals and blocks
 
  protected:

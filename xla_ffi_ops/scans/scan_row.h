@@ -51,20 +51,26 @@ auto ScanRow(const T* x, T* y, int64_t n, bool reverse,
   }
 }
 
-// One step of the scans of n columns: combines their states with elements.
-template <typename Op, typename T, typename W>
-void ScanStep(const T* x, T* y, W* states, int64_t n) {
+// Some steps of the scans of n columns: combines their states with elements.
+template <typename Op, int steps, typename T, typename W>
+void ScanSteps(const T* x, T* y, int64_t stride, W* states, int64_t n) {
   AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
-    for (int64_t j = 0; j < n; ++j) {
-      W next = static_cast<W>(x[j]);
-      Op::Combine(states[j], &next);
-      states[j] = next;
-      y[j] = static_cast<T>(next);
+    XLA_FFI_OPS_INDEPENDENT  // y may be x
+        for (int64_t j = 0; j < n; ++j) {
+      W state = states[j];
+#pragma GCC unroll 8
+      for (int i = 0; i < steps; ++i) {
+        W next = static_cast<W>(x[i * stride + j]);
+        Op::Combine(state, &next);
+        state = next;
+        y[i * stride + j] = static_cast<T>(state);
+      }
+      states[j] = state;
     }
   });
 }
 
-// The same for some steps at once, whose results nobody wants.
+// The same, where nobody wants the results.
 template <typename Op, int steps, typename T, typename W>
 void CombineSteps(const T* x, int64_t stride, W* states, int64_t n) {
   AtCpuLevel([=]() XLA_FFI_OPS_INLINED {

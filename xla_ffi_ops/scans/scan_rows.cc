@@ -91,6 +91,49 @@ HandlerResult ForStrips(const CpuContext& device, const ScanKernel& kernel,
       });
 }
 
+// Scans short rows as columns of a transposed tile: to scan the lanes of a row
+// takes longer than to scan the row.
+template <typename Bits>
+void ScanShortRows(const ScanKernel& kernel, const Bits* x, Bits* y,
+                   int64_t first, int64_t rows) {
+  constexpr int64_t kElements = 4096;
+  const int64_t n = kernel.n;
+  Bits tile[kElements];
+  const int64_t most = kElements / n;
+  for (; rows > 0; rows -= most, first += most) {
+    const int64_t count = std::min(rows, most);
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j < count; ++j) tile[i * count + j] = x[j * n + i];
+    }
+    kernel.Columns(tile, tile, first, count, count);
+    for (int64_t j = 0; j < count; ++j) {
+      for (int64_t i = 0; i < n; ++i) y[j * n + i] = tile[i * count + j];
+    }
+    x += count * n;
+    y += count * n;
+  }
+}
+
+void ScanSomeRows(const ScanKernel& kernel, const char* x, char* y,
+                  int64_t first, int64_t rows) {
+  if (kernel.n > kernel.few) return kernel.Rows(x, y, first, rows);
+  const auto scan = [&](auto bits) {
+    using Bits = decltype(bits);
+    ScanShortRows(kernel, reinterpret_cast<const Bits*>(x),
+                  reinterpret_cast<Bits*>(y), first, rows);
+  };
+  switch (kernel.element_bytes) {
+    case 1:
+      return scan(uint8_t());
+    case 2:
+      return scan(uint16_t());
+    case 4:
+      return scan(uint32_t());
+    default:
+      return scan(uint64_t());
+  }
+}
+
 }  // namespace
 
 HandlerResult ScanRows(const CpuContext& device,
@@ -101,7 +144,8 @@ HandlerResult ScanRows(const CpuContext& device,
   const char* const from = static_cast<const char*>(x);
   char* const to = static_cast<char*>(y);
   const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
-  if (columns > 1 && n > 1) {
+  if (n == 1) columns *= std::exchange(rows, 1);
+  if (columns > 1) {
     return ForStrips(device, *kernel, rows, columns,
                      [=](int64_t row, int64_t column, int64_t width) {
                        const int64_t at = (row * n * columns + column) * bytes;
@@ -109,7 +153,6 @@ HandlerResult ScanRows(const CpuContext& device,
                                        row * columns + column, columns, width);
                      });
   }
-  rows *= columns;
   if (threads > 1 && kernel->in_blocks && n > 4 * ScanKernel::kBlock &&
       rows < 2 * threads) {
     const auto shared =
@@ -120,7 +163,8 @@ HandlerResult ScanRows(const CpuContext& device,
   return ParallelFor(device.pool, rows, Grain(n * kernel->work),
                      [=](int64_t begin, int64_t end) {
                        const int64_t at = begin * n * bytes;
-                       kernel->Rows(from + at, to + at, begin, end - begin);
+                       ScanSomeRows(*kernel, from + at, to + at, begin,
+                                    end - begin);
                      });
 }
 

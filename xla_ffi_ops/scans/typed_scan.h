@@ -34,7 +34,7 @@ class TypedScan final : public ScanKernel {
  public:
   TypedScan(int64_t n, bool reverse, const void* starts)
       : ScanKernel(n, reverse, starts, sizeof(T), 2 * sizeof(E),
-                   Op::kInBlocks) {}
+                   Op::kInBlocks ? 16 : 8, Op::kInBlocks) {}
 
   void Rows(const void* from, void* to, int64_t first,
             int64_t rows) const override {
@@ -65,24 +65,43 @@ class TypedScan final : public ScanKernel {
   void Columns(const void* from, void* to, int64_t first, int64_t stride,
                int64_t width) const override {
     constexpr int64_t kMost = 1024;  // states fit the fastest cache
+    // At once: states are rarely read and written. What is converted also has
+    // to fit.
+    constexpr int kSteps = 4;
     const T* x = static_cast<const T*>(from);
     T* y = static_cast<T*>(to);
+    const int64_t step = reverse ? -stride : stride;
+    if (reverse) x += (n - 1) * stride, y += (n - 1) * stride;
     for (; width > 0; width -= kMost, first += kMost, x += kMost, y += kMost) {
       const int64_t count = std::min(width, kMost);
       W states[kMost];
-      E elements[kConverted ? kMost : 1];
+      E space[kConverted ? kMost : 1];
+      const bool fits = !kConverted || kSteps * count <= kMost;
       for (int64_t j = 0; j < count; ++j) states[j] = StartOf(first + j);
-      for (int64_t i = 0; i < n; ++i) {
-        const int64_t at = (reverse ? n - 1 - i : i) * stride;
-        FetchStep(x + at, y + at, stride, count);
-        if constexpr (kConverted) {
-          Elements::To(x + at, elements, count);
-          ScanStep<Op, E>(elements, elements, states, count);
-          Elements::From(elements, y + at, count);
-        } else {
-          ScanStep<Op, E>(x + at, y + at, states, count);
+      const auto scan = [&](auto steps, int64_t i) {
+        const T* const own = x + i * step;
+        T* const out = y + i * step;
+        for (int64_t s = 0; s < steps; ++s) {
+          FetchStep(own + (steps - 1 + s) * step, out + (steps - 1 + s) * step,
+                    stride, count);
         }
+        if constexpr (kConverted) {
+          for (int64_t s = 0; s < steps; ++s) {
+            Elements::To(own + s * step, space + s * count, count);
+          }
+          ScanSteps<Op, steps, E>(space, space, count, states, count);
+          for (int64_t s = 0; s < steps; ++s) {
+            Elements::From(space + s * count, out + s * step, count);
+          }
+        } else {
+          ScanSteps<Op, steps, E>(own, out, step, states, count);
+        }
+      };
+      int64_t i = 0;
+      for (; fits && i + kSteps <= n; i += kSteps) {
+        scan(std::integral_constant<int, kSteps>(), i);
       }
+      for (; i < n; ++i) scan(std::integral_constant<int, 1>(), i);
     }
   }
 

@@ -9,41 +9,53 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
+from jax_ffi_ops.ops.linear_recurrence import padded
+from jax_ffi_ops.ops.linear_recurrence import step_before
 
 
-def _first_places(x, start, y, reverse):
-  """Returns where each of the running extrema `y` of `x` came first.
+def extremum_from_jvp(start, y, x_dot, start_dot, *, reverse):
+  """Each running extremum moves with the element where it came first.
 
-  `start` is at the place before x; it is new to no element that it equals.
+  `start` is at the place before y; what equals it moves with it.
   """
-  before = jnp.concatenate([y[1:], start] if reverse else [start, y[:-1]])
-  place = jnp.arange(1, len(x) + 1, dtype=np.int32)
-  # An element is new if it differs from the extremum before it; NaN, once.
-  is_new = (x == y) & (x != before) | jnp.isnan(x) & ~jnp.isnan(before)
-  if reverse:
-    place = place[::-1]
-  return _cummax(jnp.where(is_new, place, 0), reverse=reverse)
+  # By arithmetic: vmap leaves its axes where they are, not so those of where.
+  if start is None:
+    later, sooner = (y[:-1], y[1:]) if reverse else (y[1:], y[:-1])
+  else:
+    later, sooner = y, step_before(y, start, reverse)
+  same = (later == sooner) | (later != later) & (sooner != sooner)
+  keeps, new = (mask.astype(x_dot.dtype) for mask in (same, ~same))
+  if start is None:
+    keeps, new = (
+        padded(mask, fill, 1 - reverse, reverse)
+        for fill, mask in enumerate((keeps, new))
+    )
+  return linear_recurrence(keeps, new * x_dot, start_dot, reverse=reverse)
 
 
-def extremum_from_jvp(x, start, y, x_dot, start_dot, *, reverse):
-  places = _first_places(x, start[None], y, reverse)
-  if reverse:
-    x_dot = x_dot[::-1]
-  return (
-      jnp.concatenate([start_dot[None], x_dot])
-      .at[places]
-      .get(mode="promise_in_bounds")
-  )
+# So few steps, XLA scans at once, in one loop.
+_FEW = 32
 
 
-def extremum_jvp(x, y, x_dot, *, reverse):
-  """The first element is what comes before it, too."""
-  first = slice(-1, None) if reverse else slice(0, 1)
-  places = _first_places(x, x[first], y, reverse)
-  places = jnp.maximum(places - 1, 0)
-  if reverse:
-    places = len(x) - 1 - places
-  return x_dot.at[places].get(mode="promise_in_bounds")
+def _keeps(a, b, sign):
+  """Whether a running extremum stays at a, if b is next."""
+  return (a <= b if sign > 0 else a >= b) | (a != a)
+
+
+def extremum_jvp(sign):
+  """Returns the rule for minima if `sign` is 1, for maxima if it is -1."""
+
+  def first(a, b):
+    return jnp.where(_keeps(a, b, sign), a, b)
+
+  def jvp(x, y, x_dot, *, reverse):
+    if len(x) <= _FEW:
+      scan = lambda x: jax.lax.associative_scan(first, x, reverse=reverse)
+      return jax.jvp(scan, (x,), (x_dot,))[1]
+    return extremum_from_jvp(None, y, x_dot, None, reverse=reverse)
+
+  return jvp
 
 
 def extremum_split(scan_from, sign):
@@ -61,8 +73,7 @@ def extremum_split(scan_from, sign):
 
   def first(a, b):
     """Returns that of two states that comes first, unless b is more extreme."""
-    keeps = (a[0] <= b[0] if sign > 0 else a[0] >= b[0]) | (a[0] != a[0])
-    keeps &= a[1] != 0
+    keeps = _keeps(a[0], b[0], sign) & (a[1] != 0)
     return jnp.where(keeps, a[0], b[0]), a[1] | b[1]
 
   @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
@@ -112,12 +123,12 @@ _cummax_from = kit.scan_from_op(
 _cummax = kit.scan_op(
     "cummax",
     library=_LIBRARY,
-    jvp=extremum_jvp,
+    jvp=extremum_jvp(-1),
     split=extremum_split(_cummax_from, -1),
 )
 
 
-@kit.public(_cummax, _cummax_from)
+@kit.public(_cummax, _cummax_from, *kit.ops_of(linear_recurrence))
 def cummax(
     operand: jax.Array,
     axis: int = 0,

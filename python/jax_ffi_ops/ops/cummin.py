@@ -10,6 +10,7 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.ops.cummax import extremum_from_jvp
 from jax_ffi_ops.ops.cummax import extremum_jvp
 from jax_ffi_ops.ops.cummax import extremum_split
+from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 
 _LIBRARY = kit.Library(
     pathlib.Path(__file__).with_name("libcummin_ext.so"),
@@ -23,12 +24,12 @@ _cummin_from = kit.scan_from_op(
 _cummin = kit.scan_op(
     "cummin",
     library=_LIBRARY,
-    jvp=extremum_jvp,
+    jvp=extremum_jvp(1),
     split=extremum_split(_cummin_from, 1),
 )
 
 
-@kit.public(_cummin, _cummin_from)
+@kit.public(_cummin, _cummin_from, *kit.ops_of(linear_recurrence))
 def cummin(
     operand: jax.Array,
     axis: int = 0,

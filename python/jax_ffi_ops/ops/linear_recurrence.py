@@ -13,14 +13,15 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.kit import recurrences
 
 
-def _padded(x, fill, low, high):
+def padded(x, fill, low, high):
+  """Returns x with so many elements before and behind it."""
   # vmap leaves the axes of lax.pad where they are, not so of concatenate.
   return jax.lax.pad(x, jnp.asarray(fill, x.dtype), [(low, high, 0)])
 
 
 def step_before(x, fill, reverse):
   """Returns, for each step, what x is at the step before it."""
-  return _padded(x, fill, *((-1, 1) if reverse else (1, -1)))
+  return padded(x, fill, *((-1, 1) if reverse else (1, -1)))
 
 
 _FEW = 8  # XLA compiles so many steps to one loop over the other axes.
@@ -53,7 +54,7 @@ def _from_step_before(x, start, reverse):
   start = start.astype(x.dtype)
   start = _recurrence(one, zero, start, reverse=False, shifted=False)
   others = len(x) - 1
-  return moved + _padded(start, 0, *((others, 0) if reverse else (0, others)))
+  return moved + padded(start, 0, *((others, 0) if reverse else (0, others)))
 
 
 def _passed_on(a, h, reverse, shifted):
