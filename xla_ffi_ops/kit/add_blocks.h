@@ -34,9 +34,9 @@ struct Lanes<Acc, std::integer_sequence<int, v...>> {
   Vec<Acc, kSize> vectors[sizeof...(v)];
 };
 
-// Adds whole blocks of elements, from j to `stop` at most, to the lanes of both
-// numbers of a statistic, of which it may have one. Returns the first element
-// that is in no block.
+// Adds whole blocks of elements, from j to `stop` at most, to the lanes of a
+// statistic's number, or of both if it has two. Returns the first element that
+// is in no block.
 template <int level, typename S, typename Acc, typename Statistic,
           typename Ahead, int... v, typename... X>
 XLA_FFI_OPS_HD int64_t AddBlocks(int64_t j, int64_t stop, Statistic statistic,

@@ -16,8 +16,8 @@ namespace internal {
 template <int n>
 using Indices = std::make_integer_sequence<int, n>;
 
-// Columns of a row, from one on: a vector of scalars, or one element. Behind
-// the end it is the last column again.
+// Columns of a row, from column `from` on: a vector of scalars, or one element.
+// Past the end, the last column is repeated.
 template <int cols, int from, typename T, int... l>
 XLA_FFI_OPS_HD auto Columns(const T* row, std::integer_sequence<int, l...>) {
   if constexpr (sizeof...(l) == 1) {

@@ -2,9 +2,10 @@
 // Logarithms of running sums of exponentials.
 //
 // A sum is exp(reference) (1 + others). The reference is one of its elements,
-// and no element is larger than reference + 1: the first one that is becomes
-// the next reference. So nothing overflows, what becomes zero is too small to
-// matter, and each element takes one exponential function and one logarithm.
+// and no element is larger than reference + 1, or + 2 where blocks were joined:
+// the first one that is becomes the next reference. So nothing overflows, what
+// becomes zero is too small to matter, and each element takes one exponential
+// function and one logarithm.
 #ifndef XLA_FFI_OPS_SCANS_LOG_SUM_EXP_H_
 #define XLA_FFI_OPS_SCANS_LOG_SUM_EXP_H_
 

@@ -81,7 +81,7 @@ class ScanKernel {
   const void* const starts;
   const int element_bytes;
   const int work;        // bytes that can be moved in the time of one element
-  const int few;         // rows of so many elements are best transposed
+  const int few;         // rows of at most so many elements are transposed
   const bool in_blocks;  // whether there are totals and blocks
 
  protected:

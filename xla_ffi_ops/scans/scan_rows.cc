@@ -96,7 +96,7 @@ HandlerResult ForStrips(const CpuContext& device, const ScanKernel& kernel,
 template <typename Bits>
 void ScanShortRows(const ScanKernel& kernel, const Bits* x, Bits* y,
                    int64_t first, int64_t rows) {
-  constexpr int64_t kElements = 4096;
+  constexpr int64_t kElements = 4096;  // a cache of 32 KiB, if of 8 bytes
   const int64_t n = kernel.n;
   Bits tile[kElements];
   const int64_t most = kElements / n;
@@ -114,9 +114,8 @@ void ScanShortRows(const ScanKernel& kernel, const Bits* x, Bits* y,
   }
 }
 
-void ScanSomeRows(const ScanKernel& kernel, const char* x, char* y,
-                  int64_t first, int64_t rows) {
-  if (kernel.n > kernel.few) return kernel.Rows(x, y, first, rows);
+void ScanShortRows(const ScanKernel& kernel, const char* x, char* y,
+                   int64_t first, int64_t rows) {
   const auto scan = [&](auto bits) {
     using Bits = decltype(bits);
     ScanShortRows(kernel, reinterpret_cast<const Bits*>(x),
@@ -160,12 +159,17 @@ HandlerResult ScanRows(const CpuContext& device,
     return ParallelFor(device.pool, shared->count(), 1,
                        [=](int64_t index, int64_t) { shared->Run(index); });
   }
-  return ParallelFor(device.pool, rows, Grain(n * kernel->work),
-                     [=](int64_t begin, int64_t end) {
-                       const int64_t at = begin * n * bytes;
-                       ScanSomeRows(*kernel, from + at, to + at, begin,
-                                    end - begin);
-                     });
+  // A few rows would be a narrow tile. All threads do the same: the last bits
+  // may differ.
+  const bool tiled = n <= kernel->few && rows >= 8;
+  return ParallelFor(
+      device.pool, rows, Grain(n * kernel->work),
+      [=](int64_t begin, int64_t end) {
+        const int64_t at = begin * n * bytes, count = end - begin;
+        if (tiled)
+          return ScanShortRows(*kernel, from + at, to + at, begin, count);
+        kernel->Rows(from + at, to + at, begin, count);
+      });
 }
 
 HandlerResult ScanTotals(const CpuContext& device,

@@ -85,7 +85,7 @@ _total = kit.scan_total_op(
 def _jvp(x, y, x_dot, *, reverse):
   if len(x) > 4:
     return _jvp_from(x, None, y, x_dot, None, reverse=reverse)
-  # XLA computes so few steps at once, in one loop.
+  # XLA computes so few steps at once, in one loop: up to here that was faster.
   scan = lambda x: jax.lax.associative_scan(_both, x, reverse=reverse)
   wide = kit.accumulator(x.dtype)
   return jax.jvp(scan, (x.astype(wide),), (x_dot.astype(wide),))[1]

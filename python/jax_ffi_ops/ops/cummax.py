@@ -34,7 +34,7 @@ def extremum_from_jvp(start, y, x_dot, start_dot, *, reverse):
   return linear_recurrence(keeps, new * x_dot, start_dot, reverse=reverse)
 
 
-# So few steps, XLA scans at once, in one loop.
+# So few steps, XLA scans at once, in one loop: up to here that was faster.
 _FEW = 32
 
 

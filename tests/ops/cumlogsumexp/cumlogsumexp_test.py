@@ -20,8 +20,8 @@ def _errors(x, y, dtype, axis, reverse, is_total=False):
   """The error of y = r + log(s), as log_sum_exp.h computes it.
 
   r, the reference, is at most 1 from the largest element so far, or 2 where
-  blocks were joined. Let n be the number of elements. The relative error of s is
-  that of
+  blocks were joined. Let n be the number of elements. The relative error of s
+  is that of
 
   * exp, 4 roundings, and of x - r, which the mean of |x - r| with the terms of
     s as its weights multiplies: that is at most 2 + log(n);
