@@ -51,9 +51,10 @@ auto ScanRow(const T* x, T* y, int64_t n, bool reverse,
   }
 }
 
-// Some steps of the scans of n columns: combines their states with elements.
-template <typename Op, int steps, typename T, typename W>
-void ScanSteps(const T* x, T* y, int64_t stride, W* states, int64_t n) {
+// Some steps of the scans of n columns: combines their states with elements,
+// and writes each to y, a T*, or nullptr if nobody wants them.
+template <typename Op, int steps, typename T, typename Y, typename W>
+void ScanSteps(const T* x, Y y, int64_t stride, W* states, int64_t n) {
   AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
     XLA_FFI_OPS_INDEPENDENT  // y may be x
         for (int64_t j = 0; j < n; ++j) {
@@ -63,24 +64,9 @@ void ScanSteps(const T* x, T* y, int64_t stride, W* states, int64_t n) {
         W next = static_cast<W>(x[i * stride + j]);
         Op::Combine(state, &next);
         state = next;
-        y[i * stride + j] = static_cast<T>(state);
-      }
-      states[j] = state;
-    }
-  });
-}
-
-// The same, where nobody wants the results.
-template <typename Op, int steps, typename T, typename W>
-void CombineSteps(const T* x, int64_t stride, W* states, int64_t n) {
-  AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
-    for (int64_t j = 0; j < n; ++j) {
-      W state = states[j];
-#pragma GCC unroll 8
-      for (int i = 0; i < steps; ++i) {
-        W next = static_cast<W>(x[i * stride + j]);
-        Op::Combine(state, &next);
-        state = next;
+        if constexpr (std::is_pointer_v<Y>) {
+          y[i * stride + j] = static_cast<T>(state);
+        }
       }
       states[j] = state;
     }

@@ -115,8 +115,8 @@ class TypedScan final : public ScanKernel {
         std::fill_n(states, count, kIdentity);
         ForSteps<Elements>(x, n, stride, count,
                            [&](auto steps, const E* elements, int64_t apart) {
-                             CombineSteps<Op, steps>(elements, apart, states,
-                                                     count);
+                             ScanSteps<Op, steps>(elements, nullptr, apart,
+                                                  states, count);
                            });
         for (int64_t j = 0; j < count; ++j) {
           StoreTotal(ScanState::Of(states[j]), totals, first + j);
