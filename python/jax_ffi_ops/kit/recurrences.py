@@ -65,7 +65,7 @@ def _product(x, widest):
 def _after(state, h):
   """Returns what h is after a piece, given what it is before."""
   m, e, b = state
-  return _scaled(m * h, e) + b
+  return _scaled(m * h, e.real.astype(np.int64)) + b
 
 
 def _then(first, second, reverse):
@@ -74,6 +74,11 @@ def _then(first, second, reverse):
     first, second = second, first
   m, e = _parted(first[0] * second[0])
   return m, e + first[1] + second[1], _after(second, first[2])
+
+
+def _alike(m, *others):
+  """Returns a state whose numbers have one dtype: one exchange takes them all."""
+  return m, *(x.astype(m.dtype) for x in others)
 
 
 def ends(
@@ -122,24 +127,24 @@ def split(
   def state_backward(a, h, dh, *, reverse, shifted):
     last = h[0 if reverse else -1]
     own = end(a, dh, reverse=not reverse, shifted=not shifted)
-    return *own, last, np.int32(1)
+    return _alike(*own, last, np.int32(1))
 
   def combine_backward(x, y, *, reverse, shifted):
     del shifted
     sooner, later = (y, x) if reverse else (x, y)
-    last = jnp.where(later[4] > 0, later[3], sooner[3])
+    last = jnp.where(later[4] != 0, later[3], sooner[3])
     return *_then(x[:3], y[:3], not reverse), last, x[4] + y[4]
 
   def apply_backward(a, h0, h, dh, before, after, whole, *, reverse, shifted):
     sooner, later = (after, before) if reverse else (before, after)
-    given = jnp.zeros_like(sooner[3]) if h0 is None else h0
-    start = jnp.where(sooner[4] > 0, sooner[3], given)
+    given = jnp.zeros_like(h[0]) if h0 is None else h0
+    start = jnp.where(sooner[4] != 0, sooner[3].astype(h.dtype), given)
     end = later[2].astype(_wide_dtype(dh))
     da, db = gradients(a, h, dh, start, end, reverse, shifted)
     return da, db, None if h0 is None else whole[2].astype(dh.dtype)
 
   return Split(
-      local=lambda a, b, **attributes: end(a, b, **attributes),
+      local=lambda a, b, **attributes: _alike(*end(a, b, **attributes)),
       identity=lambda *, reverse, shifted: (1, 0, 0),
       combine=lambda x, y, *, reverse, shifted: _then(x, y, reverse),
       apply=apply,

@@ -78,7 +78,13 @@ _cumlogsumexp_from = kit.scan_from_op(
 )
 
 _total = kit.scan_total_op(
-    "cumlogsumexp", _LIBRARY, _sum, kit.FLOATING, jvp=_jvp_of_total
+    "cumlogsumexp",
+    _LIBRARY,
+    _sum,
+    kit.FLOATING,
+    # Or jax warns of the float64 in _sum, where 64-bit types are not enabled.
+    results=lambda x: (kit.accumulator(x.dtype),),
+    jvp=_jvp_of_total,
 )
 
 

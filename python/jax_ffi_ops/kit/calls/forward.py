@@ -158,8 +158,9 @@ class ForwardCall(base.HandlerCall):
     def on_cores(*cores):
       return function({names[i]: x for i, x in zip(taken, cores)}, attributes)
 
-    dims = self.dimensions_of(arrays).only(taken)
-    return loops.loop(on_cores, dims)(*(values[i] for i in taken))
+    dims = self.dimensions_of(arrays)
+    mapped = loops.loop(on_cores, [dims.arrays[i] for i in taken])
+    return mapped(*(values[i] for i in taken))
 
   def reference(self, arrays: Sequence[jax.Array]) -> dict[str, jax.Array]:
     """Returns all results, as the reference has them."""

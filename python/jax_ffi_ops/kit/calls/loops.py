@@ -6,22 +6,21 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 
-from jax_ffi_ops.kit.calls.dimensions import Dimensions
 from jax_ffi_ops.kit.calls.dimensions import Parts
 from jax_ffi_ops.kit.calls.dimensions import Shape
 
 _Function = Callable[..., tuple[jax.Array, ...]]
 
 
-def loop(function: _Function, dims: Dimensions) -> _Function:
-  """Returns `function` over arrays of these dimensions.
+def loop(function: _Function, arrays: Sequence[Parts]) -> _Function:
+  """Returns `function` over arrays of these shapes.
 
   Results have the loop dimensions that any array has, in full.
   """
   # Trailing loops are the inner ones, so that an op in `function` meets the
   # last axis as the batch, which it may leave in place.
-  inner = _map_over(function, [x.trailing[::-1] for x in dims.arrays], axis=-1)
-  return _map_over(inner, [x.leading for x in dims.arrays], axis=0)
+  inner = _map_over(function, [x.trailing[::-1] for x in arrays], axis=-1)
+  return _map_over(inner, [x.leading for x in arrays], axis=0)
 
 
 def _map_over(function: _Function, loops: Sequence[Shape], axis: int):

@@ -5,9 +5,6 @@ from collections.abc import Callable, Collection, Mapping
 import dataclasses
 from typing import Any, Union
 
-import jax
-import jax.numpy as jnp
-
 from jax_ffi_ops.kit.declare import sizes
 from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
 from jax_ffi_ops.kit.declare.signature import Core
@@ -97,6 +94,12 @@ class Split:
     return dataclasses.replace(self, **functions)
 
   @property
+  def names(self) -> tuple[str, ...]:
+    """The names of the pieces that the functions take."""
+    every = (*self.local.names, *self.identity.names, *self.apply.names)
+    return tuple(n for n in dict.fromkeys(every) if n not in CARRIES)
+
+  @property
   def is_scan(self) -> bool:
     """Whether results differ with the pieces that come before, or behind."""
     return bool({"before", "after"}.intersection(self.apply.names))
@@ -108,50 +111,6 @@ class Split:
     carries = {name: state for name in CARRIES}
     results = self.apply({**arrays, **carries}, attributes)
     return state, self.identity(arrays, attributes), both, results
-
-  def on_pieces(self, over: tuple[str, ...]) -> AuthorFunction:
-    """Returns the function of one core whose pieces devices have.
-
-    Args:
-      over: the names of mesh axes, the first of which comes first in the core.
-    """
-    used = (*self.local.names, *self.identity.names, *self.apply.names)
-    names = tuple(n for n in dict.fromkeys(used) if n not in CARRIES)
-
-    def function(*pieces, **attributes):
-      arrays = dict(zip(names, pieces, strict=True))
-      carries = self._carries(arrays, attributes, over)
-      return self.apply(arrays | carries, attributes)
-
-    return AuthorFunction(function, names)
-
-  def _carries(self, arrays, attributes, over) -> Mapping[str, Any]:
-    """Exchanges states, and returns the combined ones that `apply` takes."""
-    state = self.local(arrays, attributes)
-    nothing = [
-        jnp.full_like(x, value)
-        for x, value in zip(state, self.identity(arrays, attributes))
-    ]
-    each = [jax.lax.all_gather(x, over) for x in state]
-    own = jax.lax.axis_index(over)
-    combine = jax.vmap(lambda a, b: tuple(self.combine(a, b, **attributes)))
-    carries = {}
-    if "before" in self.apply.names:
-      moved = [
-          jnp.concatenate([i[None], x[:-1]]) for i, x in zip(nothing, each)
-      ]
-      found = jax.lax.associative_scan(combine, tuple(moved))
-      carries["before"] = tuple(x[own] for x in found)
-    if "after" in self.apply.names:
-      moved = [jnp.concatenate([x[1:], i[None]]) for i, x in zip(nothing, each)]
-      found = jax.lax.associative_scan(
-          lambda a, b: combine(b, a), tuple(moved), reverse=True
-      )
-      carries["after"] = tuple(x[own] for x in found)
-    if "whole" in self.apply.names:
-      found = jax.lax.associative_scan(combine, tuple(each))
-      carries["whole"] = tuple(x[-1] for x in found)
-    return carries
 
 
 def _only(op, cores):

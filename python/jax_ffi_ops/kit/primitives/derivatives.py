@@ -25,9 +25,9 @@ from jax_ffi_ops.kit.calls import loops
 from jax_ffi_ops.kit.calls.backward import BackwardCall
 from jax_ffi_ops.kit.calls.dimensions import Parts
 from jax_ffi_ops.kit.calls.tangent import TangentCall
-from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
 from jax_ffi_ops.kit.primitives import pieces
 from jax_ffi_ops.kit.primitives import sharding
+from jax_ffi_ops.kit.primitives.exchange import Exchange
 from jax_ffi_ops.kit.primitives.vjp import vjp
 
 Arrays = Mapping[str, Any]
@@ -81,7 +81,7 @@ def _jvp_by_reference(call, arrays):
   return list(jax.jvp(function, primals, tangents)[1])
 
 
-def _jvp_by_transpose(call, arrays, rule=None):
+def _jvp_by_transpose(call, arrays, over=()):
   """J x_dot, where `backward=` gives dy -> J^T dy: the transpose of that."""
   named = call.named(arrays)
   kept = {name: named[name] for name in call.op.kept}
@@ -89,7 +89,7 @@ def _jvp_by_transpose(call, arrays, rule=None):
 
   def pull_back(*cotangents):
     def backward(arrays, call):
-      return by_rule(call, arrays, rule)
+      return by_rule(call, arrays, over)
 
     found = vjp(call.forward, backward, operands, kept, cotangents)
     return {name: found[name] for name in tangents}
@@ -118,7 +118,7 @@ def backward(
     if op.split.backward is None:
       return pieces.backward(call, arrays, over)
     with jax.enable_x64(True):
-      return by_rule(call, arrays, op.split.backward.on_pieces(over))
+      return by_rule(call, arrays, over)
   complete = op.keeps_operands and op.reference is not None
   if call.transposed or (op.backward and not (higher and complete)):
     return by_rule(call, arrays)
@@ -128,13 +128,19 @@ def backward(
 
 
 def by_rule(
-    call: BackwardCall, arrays: Sequence[jax.Array],
-    rule: AuthorFunction | None = None,
-) -> list[jax.Array]:  # fmt: skip
-  """dy -> J^T dy is `backward=` or `transpose=`; sums it over rows."""
-  op, gradients = call.op, call.gradients(arrays)
-  rule = rule or (op.transpose if call.transposed else op.backward)
-  found = call.forward.map(rule, call.named(arrays))
+    call: BackwardCall, arrays: Sequence[jax.Array], over: tuple[str, ...] = ()
+) -> list[jax.Array]:
+  """dy -> J^T dy is `backward=` or `transpose=`; sums it over rows.
+
+  With `over`, it is `backward=` of `split=`, and arrays are pieces.
+  """
+  op, gradients, named = call.op, call.gradients(arrays), call.named(arrays)
+  if over:
+    rule = op.split.backward
+    found = Exchange(call.forward, rule, named, over).results()
+  else:
+    rule = op.transpose if call.transposed else op.backward
+    found = call.forward.map(rule, named)
   # One for each operand, and None for some.
   slots = [n for n in op.slots if not call.transposed or n not in rule.names]
   if len(found) == len(slots):

@@ -15,6 +15,7 @@ from jax_ffi_ops.kit.calls import loops
 from jax_ffi_ops.kit.calls.backward import BackwardCall
 from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.calls.tangent import TangentCall
+from jax_ffi_ops.kit.primitives.exchange import Exchange
 
 _Over = tuple[str, ...]  # The mesh axes that the core is split over.
 
@@ -51,14 +52,13 @@ def jvp_by_transpose(
     call: the call.
     arrays: what it is given.
     over: the mesh axes that the core is split over.
-    transpose: computes it, given a rule for the backward pass.
+    transpose: computes it, given `over`, too.
   """
   op = call.op
   count = len(call.kept)
   tangents = _pieces(op, call.moving, arrays[count:], over)
-  rule = op.split.backward.on_pieces(over)
   with jax.enable_x64(True):
-    found = transpose(call, [*arrays[:count], *tangents], rule)
+    found = transpose(call, [*arrays[:count], *tangents], over)
   outputs = map(call.like, call.results(arrays))
   return _sums(op, outputs, found, over)
 
@@ -128,7 +128,7 @@ def _visible(call, operands, moving, over):
 
 
 def _results(call, operands, types, over) -> dict[str, Any]:
-  found = call.map(call.op.split.on_pieces(over), operands)
+  found = Exchange(call, call.op.split, operands, over).results()
   return {
       name: loops.broadcast(
           x.astype(types[name].dtype), len(types[name].parts.core),
