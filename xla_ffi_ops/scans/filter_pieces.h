@@ -72,8 +72,8 @@ LanesAt<const T, lanes> LanesOf(const RecurrenceOperand<T>& x, int64_t columns,
 }
 
 // Copies n elements to a piece, or from it.
-template <bool into, int n, typename E, typename T>
-XLA_FFI_OPS_HD void Copy(T* memory, E* piece) {
+template <bool into, typename E, typename T>
+XLA_FFI_OPS_HD void Copy(T* memory, E* piece, int64_t n) {
   if constexpr (into) {
     std::memcpy(piece, memory, n * sizeof(E));
   } else {
@@ -115,7 +115,17 @@ template <bool into, int lanes, typename E, typename T>
 void CopyPiece(const LanesAt<T, lanes>& x, int64_t n, bool reverse, int used,
                E* piece) {
   AtCpuLevel([=, &x]() XLA_FFI_OPS_INLINED {
-    const bool together = lanes > 1 && used == lanes && x.together();
+    if constexpr (lanes == 1) {
+      T* const memory = x.at[0];
+      const int64_t stride = x.stride;
+      if (stride == 1 && !reverse) return Copy<into>(memory, piece, n);
+      E* step = piece + (reverse ? n - 1 : 0);
+      for (int64_t i = 0; i < n; ++i, step += reverse ? -1 : 1) {
+        Copy<into>(memory + i * stride, step, 1);
+      }
+      return;
+    }
+    const bool together = used == lanes && x.together();
     int64_t done = 0;  // of the lanes before `whole`
     int whole = 0;
     if constexpr (lanes > 1) {
@@ -127,11 +137,11 @@ void CopyPiece(const LanesAt<T, lanes>& x, int64_t n, bool reverse, int used,
     for (int64_t i = whole == used ? done : 0; i < n; ++i) {
       E* const step = piece + (reverse ? n - 1 - i : i) * lanes;
       if (together) {
-        Copy<into, lanes>(x.at[0] + i * x.stride, step);
+        Copy<into>(x.at[0] + i * x.stride, step, lanes);
         continue;
       }
       for (int lane = i < done ? whole : 0; lane < used; ++lane) {
-        Copy<into, 1>(x.at[lane] + i * x.stride, step + lane);
+        Copy<into>(x.at[lane] + i * x.stride, step + lane, 1);
       }
     }
   });

@@ -21,7 +21,7 @@ namespace internal {
 template <typename T, int lanes>
 class SignalGroup {
  protected:
-  static constexpr int64_t kPiece = 128;  // of all lanes: 8 KiB
+  static constexpr int64_t kPiece = (8 << 10) / (lanes * sizeof(T));  // 8 KiB
 
   explicit SignalGroup(const FilterOperands<T>& call)
       : call_(call),

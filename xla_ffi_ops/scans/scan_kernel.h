@@ -85,12 +85,12 @@ class ScanKernel {
   const bool in_blocks;  // whether there are totals and blocks
 
  protected:
-  // Fetches what Columns takes next, where it is in memory: processors do not
-  // look that far ahead. What is in the cache would be asked for in vain.
+  // Fetches what Columns takes next, unless it is in the core's own cache:
+  // processors do not look that far ahead.
   template <typename T>
   XLA_FFI_OPS_HD void FetchStep(const T* x, const T* y, int64_t stride,
                                 int64_t width) const {
-    constexpr int64_t kCached = 1 << 23;  // bytes
+    constexpr int64_t kCached = 1 << 19;  // bytes: half of a core's cache
     if (n * stride * element_bytes < kCached) return;
     const int64_t next = reverse ? -stride : stride;
     internal::Fetch<false>(x + next, width);
