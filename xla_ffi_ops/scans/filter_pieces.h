@@ -110,39 +110,45 @@ XLA_FFI_OPS_HD int64_t CopySquares(const LanesAt<T, lanes>& x, int64_t n,
   return n / kPer * kPer;
 }
 
+// Copies n steps of one of the lanes.
+template <bool into, int lanes, typename E, typename T>
+XLA_FFI_OPS_HD void CopyLane(T* memory, int64_t stride, int64_t n, bool reverse,
+                             E* piece) {
+  if (lanes == 1 && stride == 1 && !reverse) {
+    return Copy<into>(memory, piece, n);
+  }
+  const int64_t by = reverse ? -lanes : lanes;
+  E* step = piece + (reverse ? n - 1 : 0) * lanes;
+  for (int64_t i = 0; i < n; ++i, step += by) {
+    Copy<into>(memory + i * stride, step, 1);
+  }
+}
+
 // Copies n steps of `used` lanes, to `piece` or from it.
 template <bool into, int lanes, typename E, typename T>
 void CopyPiece(const LanesAt<T, lanes>& x, int64_t n, bool reverse, int used,
                E* piece) {
   AtCpuLevel([=, &x]() XLA_FFI_OPS_INLINED {
-    if constexpr (lanes == 1) {
-      T* const memory = x.at[0];
-      const int64_t stride = x.stride;
-      if (stride == 1 && !reverse) return Copy<into>(memory, piece, n);
-      E* step = piece + (reverse ? n - 1 : 0);
-      for (int64_t i = 0; i < n; ++i, step += reverse ? -1 : 1) {
-        Copy<into>(memory + i * stride, step, 1);
-      }
-      return;
-    }
-    const bool together = used == lanes && x.together();
     int64_t done = 0;  // of the lanes before `whole`
     int whole = 0;
     if constexpr (lanes > 1) {
-      if (!together && x.stride == 1) {
+      if (used == lanes && x.together()) {
+        for (int64_t i = 0; i < n; ++i) {
+          E* const step = piece + (reverse ? n - 1 - i : i) * lanes;
+          Copy<into>(x.at[0] + i * x.stride, step, lanes);
+        }
+        return;
+      }
+      if (x.stride == 1) {
         done = CopySquares<into, lanes>(x, n, reverse, used, piece);
         whole = used / kFilterVector<E> * kFilterVector<E>;
       }
     }
-    for (int64_t i = whole == used ? done : 0; i < n; ++i) {
-      E* const step = piece + (reverse ? n - 1 - i : i) * lanes;
-      if (together) {
-        Copy<into>(x.at[0] + i * x.stride, step, lanes);
-        continue;
-      }
-      for (int lane = i < done ? whole : 0; lane < used; ++lane) {
-        Copy<into>(x.at[lane] + i * x.stride, step + lane, 1);
-      }
+    for (int lane = 0; lane < used; ++lane) {
+      const int64_t first = lane < whole ? done : 0;
+      CopyLane<into, lanes>(x.at[lane] + first * x.stride, x.stride, n - first,
+                            reverse,
+                            piece + (reverse ? 0 : first) * lanes + lane);
     }
   });
 }
