@@ -114,6 +114,16 @@ class Case:
     first = len(loops) - self._behind(len(loops))
     return (*loops[:first], *core, *loops[first:])
 
+  def state_size(self) -> int:
+    """Returns how many numbers devices exchange of each piece of a core."""
+    split, call = self.op.split, self.call
+    if split is None:
+      return 0
+    types = call.named(
+        [jax.ShapeDtypeStruct(x.core, x.dtype) for x in self.operands]
+    )
+    return len(split.identity(types, call.attributes.plain))
+
   @functools.cached_property
   def call(self) -> ForwardCall:
     """The call of the op, by its operands without loop dimensions."""

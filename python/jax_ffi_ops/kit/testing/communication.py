@@ -24,7 +24,8 @@ class CommunicationBase(Base):
       if collective.elements > self.case.terms // placement.shards:
         self.fail_row(row, "the program gathers a loop dimension")
       states = placement.pieces * math.prod(LOOPS) // placement.shards
-      if self.case.op.split and collective.elements > states:
+      numbers = self.case.state_size()
+      if numbers and collective.elements > numbers * states:
         self.fail_row(row, "the program gathers a core")
 
   def check_sums(
