@@ -139,8 +139,8 @@ class KitSplitTest(parameterized.TestCase):
       self.check(_pass(scan), placed, kind, spec)
 
   @parameterized.parameters(*_KINDS)
-  def test_state_that_nobody_asks_for(self, kind):
-    """No device reads the last piece of a scan for it, or the first."""
+  def test_state_that_no_result_depends_on(self, kind):
+    """No device computes that of the last piece of a scan, or the first."""
     for name, op in _OPS.items():
       program = Program(op, _place(_rows(), kind, P("b", "a"), a=4, b=2))
       self.assertEqual("conditional(" in program.text, name in _SCANS, name)

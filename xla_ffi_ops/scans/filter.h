@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear filters on the CPU, in direct form II transposed: a cascade of
 // sections of one order m. Each of them computes, with z[m] = 0,
-//   y = z[0] + b0 x,  z[k] = z[k+1] + b[k] x - a[k] y  for k = 0 to m - 1
-// at each step. The next section's x is this one's y.
+//   y = z[0] + b0 x,  z[k] = z[k+1] + b[k] x - a[k] y  for k = 0 to m - 1,
+// at each step, in this order. The next section's x is this one's y.
 #ifndef XLA_FFI_OPS_SCANS_FILTER_H_
 #define XLA_FFI_OPS_SCANS_FILTER_H_
 

@@ -114,6 +114,7 @@ XLA_FFI_OPS_HD int64_t CopySquares(const LanesAt<T, lanes>& x, int64_t n,
 template <bool into, int lanes, typename E, typename T>
 XLA_FFI_OPS_HD void CopyLane(T* memory, int64_t stride, int64_t n, bool reverse,
                              E* piece) {
+  if (n == 0) return;
   if (lanes == 1 && stride == 1 && !reverse) {
     return Copy<into>(memory, piece, n);
   }

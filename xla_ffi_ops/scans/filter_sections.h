@@ -93,8 +93,7 @@ struct FilterSection {
   E* z;
 };
 
-// Filters n steps, at least 1, where they are. A step adds b[0] times its x
-// before it takes away what waits for the last y: that is one operation then.
+// Filters n steps where they are.
 template <int order, int lanes, typename E>
 XLA_FFI_OPS_HD void RunSectionOfOrder(const FilterSection<E>& section,
                                       E* signals, int64_t n) {
@@ -107,23 +106,17 @@ XLA_FFI_OPS_HD void RunSectionOfOrder(const FilterSection<E>& section,
     a[k].LoadFrom(section.a + k * lanes);
     z[k].LoadFrom(section.z + k * lanes);
   }
-  Lanes x, y, fed, others;
-  x.LoadFrom(signals);
-  y.Add(z[0], b0, x);
-  for (int64_t t = 1;; ++t) {
-    y.StoreTo(signals + (t - 1) * lanes);
-    fed.Add(z[1], b[0], x);
-#pragma GCC unroll 2
-    for (int k = 1; k < order; ++k) {
-      others.Add(z[k + 1], b[k], x);
-      z[k].Subtract(others, a[k], y);
-    }
-    if (t == n) break;
+  for (int64_t t = 0; t < n; ++t) {
+    Lanes x, y, fed;
     x.LoadFrom(signals + t * lanes);
-    others.Add(fed, b0, x);
-    y.Subtract(others, a[0], y);
+    y.Add(z[0], b0, x);
+#pragma GCC unroll 2
+    for (int k = 0; k < order; ++k) {
+      fed.Add(z[k + 1], b[k], x);
+      z[k].Subtract(fed, a[k], y);
+    }
+    y.StoreTo(signals + t * lanes);
   }
-  z[0].Subtract(fed, a[0], y);
 #pragma GCC unroll 2
   for (int k = 0; k < order; ++k) z[k].StoreTo(section.z + k * lanes);
 }

@@ -18,8 +18,8 @@ def sosfilt(
   """Filters signals as scipy.signal.sosfilt does, on a CPU at full speed.
 
   One pass over the signals computes all sections, each in direct form II
-  transposed, like SciPy; see lfilter. Many signals are filtered side by side.
-  16-bit numbers are computed in float32, and each result is rounded once.
+  transposed, in SciPy's order of operations. Many signals are filtered side by
+  side. 16-bit numbers are computed in float32, and each result is rounded once.
 
   Args:
     sos: [sections, 6]: the coefficients b and a of each section, as

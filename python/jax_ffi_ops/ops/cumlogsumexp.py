@@ -43,7 +43,8 @@ def _sum(x):
   largest, info = jnp.max(x, initial=-np.inf), jnp.finfo(x.dtype)
   # An infinity minus the largest number is that infinity, and not NaN.
   finite = jnp.clip(largest, info.min, info.max)
-  shares = jnp.sum(jnp.exp(x - finite), dtype=np.float64)
+  widest = jax.dtypes.canonicalize_dtype(np.float64)
+  shares = jnp.sum(jnp.exp(x - finite), dtype=widest)
   return largest + jnp.log(shares).astype(x.dtype)
 
 
@@ -78,13 +79,7 @@ _cumlogsumexp_from = kit.scan_from_op(
 )
 
 _total = kit.scan_total_op(
-    "cumlogsumexp",
-    _LIBRARY,
-    _sum,
-    kit.FLOATING,
-    # Or jax warns of the float64 in _sum, where 64-bit types are not enabled.
-    results=lambda x: (kit.accumulator(x.dtype),),
-    jvp=_jvp_of_total,
+    "cumlogsumexp", _LIBRARY, _sum, kit.FLOATING, jvp=_jvp_of_total
 )
 
 

@@ -122,10 +122,10 @@ def lfilter(
   """Filters signals as scipy.signal.lfilter does, on a CPU at full speed.
 
   a[0] y[t] = b[0] x[t] + ... + b[m] x[t-m] - a[1] y[t-1] - ... - a[m] y[t-m],
-  in direct form II transposed, like SciPy; the last bits may differ, as what
-  waits for y[t-1] is added last. Many signals are filtered side by side. 16-bit
-  numbers are computed in float32, and each result is rounded once. Above order
-  4, use sosfilt: with rounded coefficients, the filter may not even be stable.
+  in direct form II transposed, in SciPy's order of operations. Many signals are
+  filtered side by side. 16-bit numbers are computed in float32, and each result
+  is rounded once. Above order 4, use sosfilt: with rounded coefficients, the
+  filter may not even be stable.
 
   Args:
     b: the numerator's coefficients, [m + 1] or fewer.

@@ -34,12 +34,15 @@ class Exchange:
     split: its rule, forward or backward.
     pieces: what the device has of operands and other arrays, by name.
     over: the names of mesh axes, the first of which comes first in the core.
+    skips: whether devices skip states that no result depends on. The derivative
+      of what they skip would copy pieces.
   """
 
   call: ForwardCall
   split: Split
   pieces: _Arrays
   over: tuple[str, ...]
+  skips: bool = True
 
   def results(self) -> tuple[jax.Array, ...]:
     """Returns what `apply` returns, for all indices of the loops."""
@@ -65,20 +68,21 @@ class Exchange:
   def _own(self) -> _State:
     """Returns the state of the device's piece, or one of no elements.
 
-    Nobody asks for the state of the last piece if `apply` uses only `before`.
-    Where devices share a memory, to read that piece once more slows down all.
+    No result depends on the state of the last piece if `apply` uses only
+    `before`. Where devices share a memory, to read that piece once more slows
+    down all.
     """
     state = functools.partial(self._map, self._local, self._of_state)
     last = jax.lax.axis_size(self.over) - 1
     unused = {("before",): last, ("after",): 0}.get(self._used(state))
-    if unused is None:
+    if unused is None or not self.skips:
       return state()
     # vmap of a cond transposes pieces, so the maps are in its branches.
     nothing = functools.partial(self._map, self._nothing, self._of_state)
     return jax.lax.cond(jax.lax.axis_index(self.over) == unused, nothing, state)
 
   def _used(self, state) -> tuple[str, ...]:
-    """Returns the names of those carries that `apply` uses, not only takes."""
+    """Returns the names of the carries that `apply` uses; it may take more."""
     carries = dict.fromkeys(self._taken, jax.eval_shape(state))
     jaxpr = jax.make_jaxpr(self._apply)(carries).jaxpr
     uses = {id(x) for eqn in jaxpr.eqns for x in eqn.invars}

@@ -121,14 +121,14 @@ def _visible(call, operands, moving, over):
 
   def function(*chosen):
     mixed = operands | dict(zip(moving, chosen, strict=True))
-    results = _results(call, mixed, types, over)
+    results = _results(call, mixed, types, over, skips=False)
     return [results[name] for name in outputs]
 
   return function
 
 
-def _results(call, operands, types, over) -> dict[str, Any]:
-  found = Exchange(call, call.op.split, operands, over).results()
+def _results(call, operands, types, over, skips=True) -> dict[str, Any]:
+  found = Exchange(call, call.op.split, operands, over, skips).results()
   return {
       name: loops.broadcast(
           x.astype(types[name].dtype), len(types[name].parts.core),
