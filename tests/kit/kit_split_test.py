@@ -80,7 +80,7 @@ class KitSplitTest(parameterized.TestCase):
     self.enter_context(handlers_at_any_speed())
 
   def check_gathers_states(self, program):
-    """No device has a whole core, or gets more than three numbers of each piece."""
+    """No device has a whole core, or gets more than 3 numbers of each piece."""
     for collective in program.collectives():
       self.assertIn(collective.opcode, _OPCODES)
       self.assertLessEqual(collective.elements, 3 * 8 * _ROWS)

@@ -50,7 +50,7 @@ class Exchange:
     return self._apply(self._map(self._combined, self._of_state, each))
 
   def _gathered(self, state: _State) -> list[jax.Array]:
-    """Returns the states of all devices, which are a core axis, the first one.
+    """Returns the states of all devices, along a first core axis.
 
     It exchanges all arrays of one dtype at once: devices wait for each other.
     """
@@ -73,9 +73,11 @@ class Exchange:
     down all.
     """
     state = functools.partial(self._map, self._local, self._of_state)
+    if not self.skips:
+      return state()
     last = jax.lax.axis_size(self.over) - 1
     unused = {("before",): last, ("after",): 0}.get(self._used(state))
-    if unused is None or not self.skips:
+    if unused is None:
       return state()
     # vmap of a cond transposes pieces, so the maps are in its branches.
     nothing = functools.partial(self._map, self._nothing, self._of_state)
