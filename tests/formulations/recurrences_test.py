@@ -11,6 +11,7 @@ from jax_ffi_ops import discounted_returns
 from jax_ffi_ops import ema
 from jax_ffi_ops import gae
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit.testing import devices
 from jax_ffi_ops.kit.testing.rounding import gamma
 
 
@@ -106,6 +107,26 @@ class RecurrencesTest(parameterized.TestCase):
         self._close(got, want, jnp.dtype(dtype), 6 * 16)
         got = gae(r[None], discounts, v[None], 0.75, axis=1)
         self._close(got[0], want, jnp.dtype(dtype), 6 * 16)
+
+  @parameterized.parameters("steps", "columns")
+  def test_explicit_axes(self, name):
+    """Where steps are split, JAX refuses x[0]."""
+    x, values = self._uniform(16, 8), self._uniform(17, 8)
+    mesh = devices.mesh(jax.sharding.AxisType.Explicit, **{name: 4})
+    split = jax.NamedSharding(mesh, jax.P(*(
+        axis if axis == name else None for axis in ("steps", "columns")
+    )))  # fmt: skip
+    for function in (
+        lambda x: ema(x, 0.25, axis=0),
+        lambda x: ema(x, x, axis=0, reverse=True),
+        lambda x: discounted_returns(x, 0.5),
+        lambda x: gae(x, 0.5, values, 0.75),
+    ):
+      for f in (function, jax.grad(lambda x: jnp.sum(function(x)))):
+        want = f(x)
+        with jax.set_mesh(mesh):
+          got = f(jax.device_put(x, split))
+        self._close(np.asarray(got), np.asarray(want), got.dtype, 100)
 
   def test_gradients(self):
     x, alpha = self._uniform(7, 3), self._uniform(3)

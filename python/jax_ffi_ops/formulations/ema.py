@@ -10,6 +10,22 @@ from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 from jax_ffi_ops.ops.linear_recurrence import SMALL
 
 
+def _one_at_first(alpha, shape, axis, reverse):
+  """Returns the weights alpha, with 1 for the first step."""
+  # To take x[0] instead, JAX refuses where an explicit axis splits the steps.
+  steps = [1] * len(shape)
+  steps[axis] = shape[axis]
+  weights = jnp.broadcast_shapes(alpha.shape, tuple(steps))
+  alpha = jnp.broadcast_to(alpha, weights)
+  step = jax.lax.broadcasted_iota(
+      np.int32,
+      weights,
+      axis % len(shape),
+      out_sharding=jax.typeof(alpha).sharding,
+  )
+  return jnp.where(step == (steps[axis] - 1 if reverse else 0), 1, alpha)
+
+
 @kit.public(*kit.ops_of(linear_recurrence))
 def ema(
     x: jax.Array,
@@ -46,21 +62,23 @@ def ema(
     raise TypeError(f"ema: x must be floating-point, got {dtype}.")
   wide = jnp.promote_types(dtype, np.float32)
   x, alpha = jnp.asarray(x, wide), jnp.asarray(alpha, wide)
+  if initial is not None:
+    initial = jnp.asarray(initial, wide)
   if not -x.ndim <= axis < x.ndim:
     raise ValueError(f"ema: x of shape {x.shape} has no axis {axis}.")
   if not x.size:
     return jnp.zeros(x.shape, dtype)
-  if initial is None:
-    initial = jax.lax.index_in_dim(
-        x, -1 if reverse else 0, axis, keepdims=False
-    )
   is_moved = x.size < SMALL and not alpha.ndim
   if is_moved:
     # XLA would multiply and transpose in one loop that is not vectorized, and
     # takes as long as the recurrence.
     x = jax.lax.optimization_barrier(jnp.moveaxis(x, axis, 0))
+  along = 0 if is_moved else axis
+  weight = alpha
+  if initial is None:
+    weight = _one_at_first(alpha, x.shape, along, reverse)
   y = linear_recurrence(
-      1 - alpha, alpha * x, jnp.asarray(initial, wide),
-      axis=0 if is_moved else axis, reverse=reverse,
-  ).astype(dtype)  # fmt: skip
+      1 - alpha, weight * x, initial, axis=along, reverse=reverse
+  )
+  y = y.astype(dtype)
   return jnp.moveaxis(y, 0, axis) if is_moved else y

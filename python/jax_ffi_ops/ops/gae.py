@@ -19,7 +19,7 @@ def _reference(rewards, discounts, values, lambda_):
     advantage = r + d * value - v + d * lambda_ * advantage
     return (advantage, v), advantage
 
-  start = jnp.zeros_like(lambda_), values[-1]
+  start = jnp.zeros_like(values[-1]), values[-1]
   numbers = rewards, discounts, values[:-1]
   few = len(rewards) <= 8  # XLA compiles so many steps without a loop.
   return jax.lax.scan(step, start, numbers, reverse=True, unroll=few)[1]

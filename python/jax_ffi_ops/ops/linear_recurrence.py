@@ -31,7 +31,8 @@ SMALL = 2048
 
 def _reference(a, b, h0, *, reverse, shifted):
   wide = jnp.promote_types(b.dtype, np.float32)
-  start = jnp.zeros((), wide) if h0 is None else h0.astype(wide)
+  # Like this, zeros are split as b is: on explicit axes, scan demands that.
+  start = jnp.sum(b[:0], dtype=wide) if h0 is None else h0.astype(wide)
   if shifted:
     a = step_before(a, 1, reverse)
 

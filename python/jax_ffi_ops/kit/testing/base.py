@@ -2,6 +2,7 @@
 """What the tests of all transformations have in common."""
 
 from collections.abc import Callable, Sequence
+import contextlib
 import ctypes
 import os
 import sys
@@ -48,9 +49,11 @@ class Base(absltest.TestCase):
 
   Attributes:
     case: the op and its operands; set by a subclass.
+    at_any_speed: what makes calls run handlers, until a test closes it.
   """
 
   case: Case
+  at_any_speed: contextlib.ExitStack
 
   def setUp(self):
     super().setUp()
@@ -58,7 +61,8 @@ class Base(absltest.TestCase):
       self.fail(f"{type(self).__name__} needs the class attribute `case`.")
     # As the dtypes need it, whatever other tests have set.
     self.enter_context(jax.enable_x64(self.case.is_wide))
-    self.enter_context(choice.handlers_at_any_speed())
+    self.at_any_speed = self.enter_context(contextlib.ExitStack())
+    self.at_any_speed.enter_context(choice.handlers_at_any_speed())
     _fill_memory(0x5A)
     self.addCleanup(_fill_memory, 0)
 

@@ -31,6 +31,16 @@ class PartitioningTest(CommunicationBase):
     for placement in placements.explicit(placements.WHOLE_CORES):
       self._check(placement)
 
+  def test_partitioned_explicitly_where_jax_is_faster(self):
+    """The reference has to work there, too."""
+    if self.case.op.is_faster is None:
+      return
+    self.at_any_speed.close()
+    for placement in placements.explicit(
+        (placements.LINE, *placements.SPLIT_CORES)
+    ):
+      self._check(placement)
+
   if THOROUGH:
 
     def test_partitioned_over_more_meshes(self):
