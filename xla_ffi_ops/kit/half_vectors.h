@@ -15,6 +15,7 @@
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/kit/store_vector.h"
 
 namespace xla_ffi_ops::internal {
 
@@ -58,7 +59,7 @@ XLA_FFI_OPS_HD void WidenBlock(const T* x, float* y) {
     for (int i = 0; i < n; ++i) y[i] = x[i];
   }
 }
-template <int level, int n, typename T>
+template <int level, int n, bool nontemporal = false, typename T>
 XLA_FFI_OPS_HD void NarrowBlock(const float* x, T* y) {
   // Two vectors of float become one of bfloat16.
   constexpr int vectors = std::is_same_v<T, BFloat16> ? 2 : 1;
@@ -76,7 +77,7 @@ XLA_FFI_OPS_HD void NarrowBlock(const float* x, T* y) {
       } else {
         NarrowPair<level, lanes>(wide[0], wide[1], &half);
       }
-      std::memcpy(static_cast<void*>(y + i), &half, sizeof(half));
+      StoreVector<nontemporal>(half, y + i);
     }
   } else {
     for (int i = 0; i < n; ++i) y[i] = x[i];

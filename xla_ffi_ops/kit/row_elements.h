@@ -11,6 +11,7 @@
 
 #include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/kit/half_vectors.h"
+#include "xla_ffi_ops/kit/store_vector.h"
 
 namespace xla_ffi_ops::internal {
 
@@ -81,10 +82,11 @@ struct SameElements {
   T value;
 };
 
-// Stores n elements of a piece, from j on. Non-temporal stores go past the
-// caches; n elements must be aligned to 32 bytes.
+// Stores n elements of a piece, from j on. Only whole blocks go past the
+// caches; they must begin at a line.
 template <int level, bool nontemporal, typename T, typename Acc, int n>
 XLA_FFI_OPS_HD void Put(const Acc (&values)[n], T* piece, int64_t j) {
+  constexpr bool past = nontemporal && n == kBlock<Acc>;
   if constexpr (std::is_same_v<T, Acc>) {
     constexpr int lanes = std::min<int>(n, kVectorBytes<level> / sizeof(T));
     // By vectors: g++ 12 copies a whole block 16 bytes at a time.
@@ -92,20 +94,10 @@ XLA_FFI_OPS_HD void Put(const Acc (&values)[n], T* piece, int64_t j) {
     for (int i = 0; i < n; i += lanes) {
       Vec<T, lanes> v;
       std::memcpy(&v, values + i, sizeof(v));
-      if constexpr (nontemporal && sizeof(v) == 32) {
-#ifdef __clang__
-        __builtin_nontemporal_store(
-            v, reinterpret_cast<Vec<T, lanes>*>(piece + j + i));
-#else
-        auto* const to = reinterpret_cast<T(*)[lanes]>(piece + j + i);
-        asm("vmovntps %1, %0" : "=m"(*to) : "v"(v));
-#endif
-      } else {
-        std::memcpy(piece + j + i, &v, sizeof(v));
-      }
+      StoreVector<past>(v, piece + j + i);
     }
   } else {
-    NarrowBlock<level, n>(values, piece + j);
+    NarrowBlock<level, n, past>(values, piece + j);
   }
 }
 

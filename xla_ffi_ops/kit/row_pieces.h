@@ -144,7 +144,7 @@ struct AbsentRows {
 enum class Stores {
   kPlain,
   kFetched,      // after their lines were fetched
-  kNonTemporal,  // past the caches, where they are aligned
+  kNonTemporal,  // past the caches, in whole lines
 };
 
 // A result. If no one wants it, there is no memory for it: then all its pieces
@@ -168,9 +168,8 @@ class OutputRows {
   }
 
   bool wanted() const { return step_ != 0; }
-  XLA_FFI_OPS_HD bool NonTemporal(const T* piece) const {
-    return stores_ == Stores::kNonTemporal &&
-           reinterpret_cast<uintptr_t>(piece) % 32 == 0;
+  XLA_FFI_OPS_HD bool nontemporal() const {
+    return stores_ == Stores::kNonTemporal;
   }
 
   // Where elements from j on of a row are stored.

@@ -57,7 +57,7 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
   f.Save(i, row);
   for (int64_t first = 0; first < cols; first += kPiece<Acc>) {
     StorePiece<level, false>(
-        FromAdded<F>{f}, row, std::min(kPiece<Acc>, cols - first), y + first,
+        FromAdded<F>{f}, row, 0, std::min(kPiece<Acc>, cols - first), y + first,
         y + first, Outputs<Acc, 0>(), Elements<Acc>{added + first});
   }
 }

@@ -17,15 +17,16 @@
 
 namespace xla_ffi_ops::internal {
 
-// Stores n elements, which are computed from the pieces x, and adds to the sums
-// over rows.
+// Stores elements [begin, end), which are computed from the pieces x, and adds
+// to the sums over rows.
 template <int level, bool nontemporal, typename Acc, typename F, typename T,
           int m, typename... X>
 XLA_FFI_OPS_HD void StorePiece(const F& f, const typename F::Row& row,
-                               int64_t n, T* y, T* z,
+                               int64_t begin, int64_t end, T* y, T* z,
                                const Outputs<Acc, m>& sums, X... x) {
-  ForBlocks<kBlock<Acc>>(n, [=](int64_t j, auto count) XLA_FFI_OPS_INLINED {
+  const auto store_block = [=](int64_t i, auto count) XLA_FFI_OPS_INLINED {
     constexpr int size = decltype(count)::value;
+    const int64_t j = begin + i;
     const auto store = [=](const auto&... block) XLA_FFI_OPS_INLINED {
       // All is computed before the stores: as an output could be an input, the
       // compiler would load it once more.
@@ -45,7 +46,8 @@ XLA_FFI_OPS_HD void StorePiece(const F& f, const typename F::Row& row,
       if constexpr (F::kOutputs > 1) Put<level, nontemporal>(values[1], z, j);
     };
     store(x.template Take<level, size>(j)...);
-  });
+  };
+  ForBlocks<kBlock<Acc>>(end - begin, store_block);
 }
 
 // Stores row i, and adds what it has for the sums over rows to `columns`.
@@ -62,19 +64,20 @@ XLA_FFI_OPS_HD void StoreRow(
     const int64_t count = std::min(kPiece<Acc>, part.end - first);
     T* const y = outputs[0].Piece(i, first);
     T* const z = outputs[n - 1].Piece(i, first);
-    const auto store = [&](auto nontemporal) XLA_FFI_OPS_INLINED {
+    const auto store = [&](auto nontemporal, int64_t begin,
+                           int64_t end) XLA_FFI_OPS_INLINED {
       StorePiece<level, decltype(nontemporal)::value>(
-          f, row, count, y, z, columns.At(first - part.begin),
+          f, row, begin, end, y, z, columns.At(first - part.begin),
           in.Piece(i, first, count)...);
     };
-    // Stage runs calls with such stores at this level.
-    if constexpr (level == 3 && std::is_same_v<T, Acc>) {
-      if (outputs[0].NonTemporal(y) && outputs[n - 1].NonTemporal(z)) {
-        store(std::true_type());
-        continue;
-      }
-    }
-    store(std::false_type());
+    // Stage runs calls of float and double with such stores at level 3.
+    constexpr bool may = level >= 3 && (level == 3 || !std::is_same_v<T, Acc>);
+    const bool is_past = may && outputs[0].nontemporal() &&
+                         outputs[n - 1].nontemporal() &&
+                         BeforeLine(y) == BeforeLine(z);
+    const int64_t begin = is_past ? std::min(BeforeLine(y), count) : count;
+    store(std::false_type(), 0, begin);
+    if constexpr (may) store(std::true_type(), begin, count);
   }
 }
 
