@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import jax_ffi_ops
 
 PAGES = (64 << 20) // resource.getpagesize()
-_CALLS = 30  # Before, the heap grows: with glibc 2.36, in up to 14 calls.
+_CALLS = 30  # If memory is kept, the heap first grows: in up to 14 calls.
 _COUNTED = 9
 
 
@@ -45,7 +45,7 @@ def main():
   x = jnp.ones((16, 1 << 20))
   faults = []
   for program in _programs(x):
-    counts = [_faults(program, x) for _ in range(_CALLS if kept else _COUNTED)]
+    counts = [_faults(program, x) for _ in range(_CALLS)]
     faults.append(statistics.median(counts[-_COUNTED:]))
   del x
   gc.collect()  # What jax.jit keeps of the arguments it was lowered for.

@@ -28,7 +28,7 @@ _OPS = {
     "argsort": lambda x: jax_ffi_ops.argsort(x, descending=True),
     "partition": lambda x: jax_ffi_ops.partition(x, x.size // 3),
     "argpartition": lambda x: jax_ffi_ops.argpartition(x, x.size // 3),
-    "top_k": lambda x: jax_ffi_ops.top_k(x, 2**14),
+    "top_k": lambda x: jax_ffi_ops.top_k(x, x.size // 4),
     "nonzero": lambda x: jax_ffi_ops.nonzero(x > 0, size=x.size),
 }
 
