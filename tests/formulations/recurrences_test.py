@@ -145,15 +145,27 @@ class RecurrencesTest(parameterized.TestCase):
     for call in (
         lambda: ema(x, 0.5, axis=2),
         lambda: ema(x, np.ones(4)),
+        lambda: ema(x, np.ones((2, 4, 3))),
+        lambda: ema(x[:, :1], np.ones((4, 3)), axis=0),
+        lambda: ema(x[0], 0.5, np.ones(2)),
+        lambda: ema(x[:0], 0.5, np.ones(2), axis=0),
         lambda: ema(x, 0.5, np.ones(3)),
         lambda: gae(x, 0.5, x, 0.5),
         lambda: gae(x, 0.5, x, 0.5, axis=2),
+        lambda: gae(x[:, :1], x, np.ones((5, 1)), x[:, :1]),
+        lambda: gae(x, 0.5, np.ones((5, 3)), np.ones((2, 4, 3))),
+        lambda: discounted_returns(x[0], 0.5, np.ones(2)),
         lambda: discounted_returns(x, np.ones(4)),
     ):
       with self.assertRaises(ValueError):
         call()
     for call in (
         lambda: ema(np.ones(3, int), 0.5),
+        lambda: ema(x, 0.5j),
+        lambda: ema(x, 0.5, 1j),
+        lambda: ema(x, 0.5, axis=None),
+        lambda: gae(x, 0.5, 1j * np.ones((5, 3)), 0.5),
+        lambda: gae(x, 0.5, np.ones((5, 3)), 0.5, axis=1.0),
         lambda: gae(np.ones(3, int), 0.5, np.ones(4), 0.5),
         lambda: discounted_returns(np.ones(3, int), np.ones(3, int)),
     ):

@@ -129,6 +129,8 @@ class SplinesTest(_Test):
         lambda: map_coordinates(x, [c[0], c[0, :4]]),
         lambda: map_coordinates(np.ones((0, 3)), c),
         lambda: map_coordinates(np.ones(()), []),
+        lambda: map_coordinates(x, c, cval=np.ones(3)),
+        lambda: map_coordinates(x, c, mode=["mirror"]),
     ):
       with self.assertRaises(ValueError):
         call()
@@ -137,6 +139,8 @@ class SplinesTest(_Test):
         lambda: map_coordinates(x > 0, c),
         lambda: map_coordinates(x, c * 1j),
         lambda: map_coordinates(x, c > 0),
+        lambda: map_coordinates(x, c, cval=1j),
+        lambda: spline_filter1d(x, axis=None),
     ):
       with self.assertRaises(TypeError):
         call()

@@ -181,6 +181,7 @@ class ScanTest(absltest.TestCase):
     z = np.array([2, 3], np.complex64)
     if self.op.__name__ in ("cumsum", "cumprod"):
       np.testing.assert_array_equal(self.op(z), namesake(z))
+      np.testing.assert_array_equal(self.op(z, -1), namesake(z))
     for wrong in ((z, 1), (np.ones(3), 2), ("x",)):
       with self.assertRaises(Exception) as theirs:
         namesake(*wrong)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 from jax_ffi_ops.ops.linear_recurrence import SMALL
 
@@ -13,17 +14,13 @@ from jax_ffi_ops.ops.linear_recurrence import SMALL
 def _one_at_first(alpha, shape, axis, reverse):
   """Returns the weights alpha, with 1 for the first step."""
   # To take x[0] instead, JAX refuses where an explicit axis splits the steps.
-  steps = [1] * len(shape)
-  steps[axis] = shape[axis]
-  weights = jnp.broadcast_shapes(alpha.shape, tuple(steps))
-  alpha = jnp.broadcast_to(alpha, weights)
-  step = jax.lax.broadcasted_iota(
-      np.int32,
-      weights,
-      axis % len(shape),
-      out_sharding=jax.typeof(alpha).sharding,
+  steps = np.arange(shape[axis]) == (shape[axis] - 1 if reverse else 0)
+  steps = steps.reshape(-1, *[1] * (len(shape) - axis - 1))
+  alpha = jnp.broadcast_to(
+      alpha, jnp.broadcast_shapes(alpha.shape, steps.shape)
   )
-  return jnp.where(step == (steps[axis] - 1 if reverse else 0), 1, alpha)
+  # Split as alpha is: `where` demands that.
+  return jnp.where(jnp.zeros_like(alpha, bool) | steps, 1, alpha)
 
 
 @kit.public(*kit.ops_of(linear_recurrence))
@@ -61,11 +58,12 @@ def ema(
   if not jnp.issubdtype(dtype, jnp.floating):
     raise TypeError(f"ema: x must be floating-point, got {dtype}.")
   wide = jnp.promote_types(dtype, np.float32)
-  x, alpha = jnp.asarray(x, wide), jnp.asarray(alpha, wide)
+  x, alpha = arguments.real("ema", wide, x=x, alpha=alpha)
+  axis = arguments.axis_of("ema", "x", x.shape, axis)
+  arguments.padded_shape("ema: alpha", alpha, x.shape)
   if initial is not None:
-    initial = jnp.asarray(initial, wide)
-  if not -x.ndim <= axis < x.ndim:
-    raise ValueError(f"ema: x of shape {x.shape} has no axis {axis}.")
+    (initial,) = arguments.real("ema", wide, initial=initial)
+    arguments.check_start("ema: initial", initial, x.shape, axis)
   if not x.size:
     return jnp.zeros(x.shape, dtype)
   is_moved = x.size < SMALL and not alpha.ndim

@@ -168,7 +168,8 @@ def map_coordinates(
     from 0.
 
   Raises:
-    TypeError: input or coordinates are no numbers, or coordinates are complex.
+    TypeError: input or coordinates are no numbers, coordinates are complex, or
+      cval is where `input` is not.
     ValueError: shapes do not fit, an axis of `input` is empty, or there is no
       such order or mode.
   """
@@ -181,6 +182,10 @@ def map_coordinates(
       raise TypeError(
           f"map_coordinates: coordinates must be real numbers, got {c.dtype}."
       )
+  if jnp.iscomplexobj(cval) and not jnp.iscomplexobj(x):
+    raise TypeError(f"map_coordinates: cval must be real, got {cval}.")
+  if np.ndim(cval):
+    raise ValueError(f"map_coordinates: cval must be a number, got {cval}.")
   if len(coordinates) != x.ndim or not x.ndim:
     raise ValueError(
         f"map_coordinates: input of shape {x.shape} must have an axis for each"

@@ -2,9 +2,11 @@
 """Filters of second-order sections, as scipy.signal has them."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.ops import lfilter
 
 
@@ -45,7 +47,7 @@ def sosfilt(
     )
   if lfilter.is_known(sos) and not np.all(sos[:, 3] == 1):
     raise ValueError(f"sosfilt: sos[:, 3] must be 1, got {sos[:, 3]}.")
-  axis = lfilter.axis_of("sosfilt", x, axis)
+  axis = arguments.axis_of("sosfilt", "x", x.shape, axis)
   if zi is not None:
     (zi,) = lfilter.numbers("sosfilt", zi=zi)
     shape = (len(sos), *x.shape[:axis], 2, *x.shape[axis + 1 :])
@@ -54,6 +56,7 @@ def sosfilt(
           f"sosfilt: zi must have shape {shape} for x of shape {x.shape} along"
           f" axis {axis}, got {zi.shape}."
       )
+  dtype = jnp.result_type(sos, x, *([] if zi is None else [zi]))
   sections = sos[:, :3], sos[:, 3:]
-  y, zf = lfilter.cascade("sosfilt", sections, x, axis, zi)
+  y, zf = lfilter.cascade(sections, x, axis, zi, dtype)
   return y if zi is None else (y, zf)

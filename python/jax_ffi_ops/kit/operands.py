@@ -3,7 +3,6 @@
 
 from collections.abc import Mapping, Sequence
 import numbers
-import operator
 from typing import Any
 
 import jax
@@ -11,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit import dtypes
+from jax_ffi_ops.kit.arguments import integer_axis
 from jax_ffi_ops.kit.calls import dimensions
 from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.declare import attributes as attribute_types
@@ -52,7 +52,7 @@ def call_of(
   trailing = None
   if op.signature.starred:
     trailing = dimensions.trailing_rank(
-        op.name, op.signature, op.operands, shapes, _axis(op.name, axis)
+        op.name, op.signature, op.operands, shapes, integer_axis(op.name, axis)
     )
   dimensions.check(
       op.name, op.signature, op.operands, shapes, op.parameters, trailing or 0,
@@ -99,12 +99,6 @@ def _array(what, x, core, allowed):
   if allowed is None or x.dtype in allowed:
     return x
   return x.astype(jax.dtypes.canonicalize_dtype(x.dtype))
-
-
-def _axis(op, axis):
-  if isinstance(axis, bool) or not isinstance(axis, numbers.Integral):
-    raise TypeError(f"{op}: axis must be an integer, got {axis!r}.")
-  return operator.index(axis)
 
 
 def _in_common_dtypes(op, arrays):

@@ -2,6 +2,7 @@
 """Ops that take the place of jax.lax.cumsum and its like."""
 
 from collections.abc import Callable, Collection
+import numbers
 from typing import Any
 
 import jax
@@ -150,6 +151,9 @@ def scan(
   """Calls an op that scans along an axis, or its namesake in jax.lax."""
   taken = None if axis is None else along_axis(op, operand, axis)
   if taken is None:
+    ndim = np.ndim(operand)
+    if isinstance(axis, numbers.Integral) and -ndim <= axis < 0:
+      axis += ndim  # jax.lax takes no negative axis.
     return namesake(operand, axis, reverse)
   x, axis = taken
   return op(x, axis=axis, reverse=bool(reverse), in_place=in_place)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 from jax_ffi_ops.ops.linear_recurrence import step_before
 from jax_ffi_ops.ops.linear_recurrence import stretched
@@ -95,14 +96,12 @@ def gae(
   if not jnp.issubdtype(dtype, jnp.floating):
     raise TypeError(f"gae: rewards must be floating-point, got {dtype}.")
   wide = jnp.promote_types(dtype, np.float32)
-  rewards, discounts, values, lambda_ = (
-      jnp.asarray(x, wide) for x in (rewards, discounts, values, lambda_)
-  )
+  rewards, discounts, values, lambda_ = arguments.real(
+      "gae", wide,
+      rewards=rewards, discounts=discounts, values=values, lambda_=lambda_,
+  )  # fmt: skip
+  axis = arguments.axis_of("gae", "rewards", rewards.shape, axis)
   shape = list(rewards.shape)
-  if not -len(shape) <= axis < len(shape):
-    raise ValueError(
-        f"gae: rewards of shape {rewards.shape} has no axis {axis}."
-    )
   shape[axis] += 1
   if values.shape != tuple(shape):
     raise ValueError(
@@ -112,6 +111,8 @@ def gae(
   if not lambda_.ndim:
     discounts = stretched(discounts, rewards.shape, axis, "gae: discounts")
     return _gae(rewards, discounts, values, lambda_, axis=axis).astype(dtype)
+  for name, x in (("discounts", discounts), ("lambda_", lambda_)):
+    arguments.padded_shape(f"gae: {name}", x, rewards.shape)
   steps = shape[axis] - 1
   before = jax.lax.slice_in_dim(values, 0, steps, axis=axis)
   after = jax.lax.slice_in_dim(values, 1, None, axis=axis)

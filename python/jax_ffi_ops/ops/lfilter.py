@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import arguments
 
 
 def _reference(b0, b, a, x, zi, *, reverse):
@@ -47,26 +48,24 @@ _filter = kit.op(
 )
 
 
-def cascade(name, sections, x, axis, zi):
+def cascade(sections, x, axis, zi, dtype):
   """Filters x by sections of one order, one after the other.
 
   Args:
-    name: of the function, for messages.
     sections: b and a, both [sections, order + 1]; a[:, 0] is 1 already.
     x: the signals.
-    axis: of x.
+    axis: of x, counted from the first one.
     zi: [sections, *shape] with the order in place of the length of x, where
       axes but that may be 1; or None, for zeros.
+    dtype: that of the results.
 
   Returns:
-    y and zf, of the dtype that all operands promote to.
+    y and zf.
   """
   b, a = sections
   order = b.shape[1] - 1
-  axis = axis_of(name, x, axis)
   shape = (len(b), *x.shape[:axis], order, *x.shape[axis + 1 :])
   zi = jnp.zeros(shape, x.dtype) if zi is None else jnp.broadcast_to(zi, shape)
-  dtype = jnp.result_type(b, a, x, zi)
   wide = jnp.promote_types(dtype, np.float32)
   b, a, x, zi = (array.astype(wide) for array in (b, a, x, zi))
   zf, y = _filter(
@@ -74,13 +73,6 @@ def cascade(name, sections, x, axis, zi):
       axis=axis - x.ndim, reverse=False,
   )  # fmt: skip
   return y.astype(dtype), jnp.moveaxis(zf, axis, 0).astype(dtype)
-
-
-def axis_of(name, x, axis):
-  """Returns an axis of x, counted from the first one."""
-  if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
-    raise ValueError(f"{name}: x of shape {x.shape} has no axis {axis}.")
-  return axis % x.ndim
 
 
 def numbers(name, **operands):
@@ -153,7 +145,8 @@ def lfilter(
       )
   if is_known(a) and a[0] == 0:
     raise ValueError("lfilter: a[0] must not be 0.")
-  axis, order = axis_of("lfilter", x, axis), max(b.size, a.size) - 1
+  axis = arguments.axis_of("lfilter", "x", x.shape, axis)
+  order = max(b.size, a.size) - 1
   if zi is not None:
     (zi,) = numbers("lfilter", zi=zi)
     expected = (*x.shape[:axis], order, *x.shape[axis + 1 :])
@@ -163,9 +156,11 @@ def lfilter(
           f"lfilter: zi must have shape {expected}, or 1 in place of other axes"
           f" than {axis}, got {zi.shape}."
       )
+  # In the dtype of the filter: a quotient of 16 bits is another filter.
+  dtype = jnp.result_type(b, a, x, *([] if zi is None else [zi]))
+  b, a = (c.astype(jnp.promote_types(dtype, np.float32)) for c in (b, a))
   xp = np if is_known(b) and is_known(a) else jnp
   sections = [xp.pad(c / a[0], (0, order + 1 - c.size))[None] for c in (b, a)]
-  y, zf = cascade(
-      "lfilter", sections, x, axis, None if zi is None else zi[None]
-  )
-  return y if zi is None else (y, zf[0])
+  zi, has_state = None if zi is None else zi[None], zi is not None
+  y, zf = cascade(sections, x, axis, zi, dtype)
+  return (y, zf[0]) if has_state else y

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.kit import recurrences
 
 
@@ -169,18 +170,12 @@ def stretched(a, shape, axis, message):
   Args:
     a: the factors.
     shape: of b.
-    axis: of the steps.
+    axis: of the steps, counted from the first one.
     message: begins the one of an error: function and operand.
   """
-  own = (1,) * (len(shape) - np.ndim(a)) + np.shape(a)
-  if len(own) != len(shape) or any(
-      size not in (1, full) for size, full in zip(own, shape)
-  ):
-    raise ValueError(
-        f"{message} must broadcast to the shape {shape}, got {np.shape(a)}."
-    )
-  if not isinstance(axis, int) or not -len(shape) <= axis < len(shape):
-    return a  # The op says what is wrong with it.
+  own = arguments.padded_shape(message, a, shape)
+  if not shape:
+    return a
   n = shape[axis]
   if own.count(1) - (own[axis] == 1) == len(shape) - 1:
     return jnp.broadcast_to(jnp.reshape(a, own[axis]), n)
@@ -227,7 +222,9 @@ def linear_recurrence(
   """
   if isinstance(a, numbers.Number):
     a = jnp.asarray(a, getattr(b, "dtype", None))
-  return _recurrence(
-      stretched(a, np.shape(b), axis, "linear_recurrence: a"),
+  if np.ndim(b):
+    axis = arguments.axis_of("linear_recurrence", "b", np.shape(b), axis)
+    arguments.check_start("linear_recurrence: h0", h0, np.shape(b), axis)
+  return _recurrence(      stretched(a, np.shape(b), axis, "linear_recurrence: a"),
       b, h0, axis=axis, reverse=reverse, shifted=False,
   )  # fmt: skip

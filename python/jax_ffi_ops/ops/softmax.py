@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Softmax."""
 
-import numbers
 import pathlib
 
 import jax
 import jax.numpy as jnp
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import arguments
 
 
 def _reference(x):
@@ -114,8 +114,7 @@ def softmax(
       `in_place` is no bool.
     ValueError: `x` has no such axis.
   """
-  if isinstance(axis, bool) or not isinstance(axis, numbers.Integral):
-    raise TypeError(f"softmax: axis must be an integer, got {axis!r}.")
+  axis = arguments.integer_axis("softmax", axis)
   if axis == -1:
     return _softmax(x, in_place=in_place)
   last = jnp.moveaxis(x, axis, -1)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 
 # The sums z + 1/z of the filters' poles, for each order. The poles are the roots
@@ -156,7 +157,7 @@ def checked(name: str, order: int, mode: str, orders: range) -> None:
     raise ValueError(
         f"{name}: order must be {orders[0]} to {orders[-1]}, got {order!r}."
     )
-  if mode not in EXTENSIONS:
+  if mode not in list(EXTENSIONS):
     raise ValueError(
         f"{name}: mode must be one of {sorted(EXTENSIONS)}, got {mode!r}."
     )
@@ -197,11 +198,7 @@ def spline_filter1d(
   x = jnp.asarray(input)
   if x.dtype == bool or not jnp.issubdtype(x.dtype, np.number):
     raise TypeError(f"spline_filter1d: input must be numbers, got {x.dtype}.")
-  if not -x.ndim <= axis < x.ndim:
-    raise ValueError(
-        f"spline_filter1d: input of shape {x.shape} has no axis {axis}."
-    )
-  axis = axis % x.ndim
+  axis = arguments.axis_of("spline_filter1d", "input", x.shape, axis)
   dtype = x.dtype if jnp.issubdtype(x.dtype, np.inexact) else float
   dtype = jax.dtypes.canonicalize_dtype(dtype)
   n, extension = x.shape[axis], EXTENSIONS[mode]

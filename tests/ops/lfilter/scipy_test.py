@@ -14,6 +14,8 @@ test_rank1, test_rank2, test_rank3, test_initial_conditions,
 test_initial_conditions_2, test_initial_conditions_3d_axis1, test_bad_zi_shape.
 """
 
+import itertools
+
 from absl.testing import absltest
 import hypothesis
 from hypothesis import strategies
@@ -127,10 +129,11 @@ class ScipyTest(absltest.TestCase):
         np.testing.assert_allclose(found, want, 1e-6)
 
   def test_16_bits(self):
-    """The state is kept in float32, and y is rounded once."""
-    for dtype in (jnp.bfloat16, np.float16):
-      x = np.ones(300, dtype)
-      b, a = np.array([1 / 128], dtype), np.array([1, -127 / 128], dtype)
+    """The state is kept in float32, as b / a[0] is, and y is rounded once."""
+    for dtype, b, a in itertools.product(
+        (jnp.bfloat16, np.float16), [[1 / 32]], ([1, -31 / 32], [3, -95 / 32])
+    ):
+      x, b, a = np.ones(300, dtype), np.array(b, dtype), np.array(a, dtype)
       y = lfilter(b, a, x)
       self.assertEqual(y.dtype, jnp.dtype(dtype))
       want = signal.lfilter(*(np.float64(v) for v in (b, a, x)))
@@ -336,6 +339,8 @@ class ScipyTest(absltest.TestCase):
         lambda: lfilter(one, one, "abc"),
         lambda: sosfilt(np.ones((1, 6), bool), x),
         lambda: lfilter(one, None, x),
+        lambda: lfilter(one, one, x, "0"),
+        lambda: sosfilt(np.ones((1, 6)), x, None),
     ):
       with self.assertRaises(TypeError):
         call()

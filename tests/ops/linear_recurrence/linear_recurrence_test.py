@@ -352,12 +352,18 @@ class RecurrenceTest(absltest.TestCase):
         (ones((2, 3, 4)), ones((3, 4)), None, 1),
         (ones((3, 4)), ones((3, 4)), ones(4), 1),
         (ones(4), ones(4), None, 1),
+        (ones(4), ones(4), ones(2), 0),
+        (ones(5000), ones(5000), ones((2, 3)), 0),
         (1.0, ones(()), None, 0),
     ):
       with self.assertRaisesRegex(ValueError, "linear_recurrence"):
         linear_recurrence(a, b, h0, axis=axis)
     with self.assertRaisesRegex(TypeError, "linear_recurrence"):
       linear_recurrence(ones(4, jnp.bfloat16), ones(4))
+    for axis in (None, "0", 1.0, [0], True):
+      with self.assertRaisesRegex(TypeError, "axis must be an integer"):
+        linear_recurrence(0.5, ones((3, 4)), axis=axis)
+    linear_recurrence(0.5, ones((3, 4)), axis=np.int64(1))
 
 
 if __name__ == "__main__":

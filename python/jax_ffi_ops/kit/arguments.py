@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what a user gave a function that calls ops."""
+
+from collections.abc import Sequence
+import numbers
+import operator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def integer_axis(function: str, axis: Any) -> int:
+  """Returns the axis as an int.
+
+  Raises:
+    TypeError: it is no integer.
+  """
+  if isinstance(axis, bool) or not isinstance(axis, numbers.Integral):
+    raise TypeError(f"{function}: axis must be an integer, got {axis!r}.")
+  return operator.index(axis)
+
+
+def axis_of(
+    function: str, operand: str, shape: Sequence[int], axis: Any
+) -> int:
+  """Returns the axis of an operand, counted from the first one.
+
+  Raises:
+    TypeError: it is no integer.
+    ValueError: there is no such axis.
+  """
+  axis = integer_axis(function, axis)
+  if not -len(shape) <= axis < len(shape):
+    raise ValueError(
+        f"{function}: {operand} of shape {shape} has no axis {axis}."
+    )
+  return axis % len(shape)
+
+
+def padded_shape(message: str, a: Any, shape: Sequence[int]) -> tuple[int, ...]:
+  """Returns the shape of a, with as many axes as that which a broadcasts to.
+
+  Args:
+    message: begins the one of an error: function and operand.
+    a: the array.
+    shape: what it has to broadcast to.
+
+  Raises:
+    ValueError: it does not.
+  """
+  own = (1,) * (len(shape) - np.ndim(a)) + np.shape(a)
+  if len(own) != len(shape) or any(
+      size not in (1, full) for size, full in zip(own, shape)
+  ):
+    raise ValueError(
+        f"{message} must broadcast to the shape {shape}, got {np.shape(a)}."
+    )
+  return own
+
+
+def check_start(
+    message: str, start: Any, shape: Sequence[int], axis: int
+) -> None:
+  """Raises ValueError if what is before the first step does not fit the steps."""
+  shape = (*shape[:axis], *shape[axis + 1 :])
+  if start is not None and np.shape(start) not in ((), shape):
+    raise ValueError(
+        f"{message} must have the shape {shape} or (), got {np.shape(start)}."
+    )
+
+
+def real(function: str, dtype: Any, **operands: Any) -> list[jax.Array]:
+  """Returns operands as arrays of a real dtype.
+
+  Raises:
+    TypeError: one is complex, or None.
+  """
+  arrays = []
+  for name, x in operands.items():
+    x = x if x is None else jnp.asarray(x)
+    if x is None or jnp.iscomplexobj(x):
+      got = getattr(x, "dtype", x)
+      raise TypeError(f"{function}: {name} must be real numbers, got {got}.")
+    arrays.append(x.astype(dtype))
+  return arrays
