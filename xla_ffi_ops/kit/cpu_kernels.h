@@ -162,13 +162,15 @@ class Stage {
   Stores StoresOf(const RowRange& range,
                   const RowArrays<F, T, W>& arrays) const {
     if (!range.uncached) return Stores::kPlain;
-    // Softmax of 16 bits, which has no weights, takes 0.65 to 1.0 times as long
-    // if no line of its output is fetched.
-    if (sizeof(T) == 2 && kind_ == Kind::kPlain) return Stores::kPlain;
-    // What computes much does not wait for memory. Of three inputs of 16 bits,
-    // stores are a small part: 0.83 to 1.23 of the time.
-    bool nontemporal = !kStoresAdded<F> && (sizeof(T) > 2 || F::kInputs < 3) &&
-                       PrefersNonTemporal();
+    bool nontemporal = PrefersNonTemporal();
+    // Of three inputs of 16 bits, stores are a small part: 0.83 to 1.23 of the
+    // time.
+    if (sizeof(T) == 2 && F::kInputs > 2) nontemporal = false;
+    // What computes much waits for memory only where the next row comes
+    // meanwhile. In float and double, what is added waits in the output's row.
+    if (kStoresAdded<F>) {
+      nontemporal &= sizeof(T) == 2 && cols_ * sizeof(T) > kNextBytes;
+    }
     const int64_t middle = range.begin + range.groups * range.rows / 2;
     for (int i = 0; i < F::kOutputs; ++i) {
       const T* const output = arrays.outputs[i];
@@ -181,7 +183,11 @@ class Stage {
           nontemporal && !IsFreshPage(reinterpret_cast<uintptr_t>(output) +
                                       middle * cols_ * sizeof(T));
     }
-    return nontemporal ? Stores::kNonTemporal : Stores::kFetched;
+    if (nontemporal) return Stores::kNonTemporal;
+    // Without weights, rows of 16 bits take 0.65 to 1.0 times as long if no
+    // line of their output is fetched.
+    return sizeof(T) == 2 && kind_ == Kind::kPlain ? Stores::kPlain
+                                                   : Stores::kFetched;
   }
 
   const F& formula_;

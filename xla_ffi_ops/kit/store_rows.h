@@ -50,6 +50,19 @@ XLA_FFI_OPS_HD void StorePiece(const F& f, const typename F::Row& row,
   ForBlocks<kBlock<Acc>>(end - begin, store_block);
 }
 
+// Calls store(nontemporal, begin, end) for parts of a piece of n elements from
+// y on: past the caches go whole lines.
+template <int level, typename Acc, typename T, typename Store>
+XLA_FFI_OPS_HD void StoreParts(bool nontemporal, const T* y, int64_t n,
+                               const Store& store) {
+  // Stage runs calls of float and double with such stores at level 3.
+  constexpr bool may = level >= 3 && (level == 3 || !std::is_same_v<T, Acc>);
+  const bool is_past = may && nontemporal;
+  const int64_t begin = is_past ? std::min(BeforeLine(y), n) : n;
+  store(std::false_type(), 0, begin);
+  if constexpr (may) store(std::true_type(), begin, n);
+}
+
 // Stores row i, and adds what it has for the sums over rows to `columns`.
 template <int level, typename F, typename T, typename Acc, int m,
           typename... In>
@@ -70,14 +83,10 @@ XLA_FFI_OPS_HD void StoreRow(
           f, row, begin, end, y, z, columns.At(first - part.begin),
           in.Piece(i, first, count)...);
     };
-    // Stage runs calls of float and double with such stores at level 3.
-    constexpr bool may = level >= 3 && (level == 3 || !std::is_same_v<T, Acc>);
-    const bool is_past = may && outputs[0].nontemporal() &&
-                         outputs[n - 1].nontemporal() &&
-                         BeforeLine(y) == BeforeLine(z);
-    const int64_t begin = is_past ? std::min(BeforeLine(y), count) : count;
-    store(std::false_type(), 0, begin);
-    if constexpr (may) store(std::true_type(), begin, count);
+    const bool nontemporal = outputs[0].nontemporal() &&
+                             outputs[n - 1].nontemporal() &&
+                             BeforeLine(y) == BeforeLine(z);
+    StoreParts<level, Acc>(nontemporal, y, count, store);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A formula with StoreAdded, which stores what the last pass adds: in place of
-// an operand, too, and if nobody wants the result.
+// an operand, too, if nobody wants the result, and past the caches.
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -44,7 +44,7 @@ struct SquareFormula {
 };
 
 template <typename T>
-void Test(int64_t cols) {
+void Test(int64_t cols, bool uncached) {
   using Acc = Accumulator<T>;
   constexpr int64_t kRows = 3;
   std::vector<T> x(kRows * cols);
@@ -54,7 +54,7 @@ void Test(int64_t cols) {
   const auto run = [=](const std::vector<T>& x, T* y) {
     std::vector<Acc> mean(kRows);
     const SquareFormula<Acc> f{mean.data()};
-    RunFormula(Cpu(), f, {0, 1, kRows, cols},
+    RunFormula(Cpu(), f, {0, 1, kRows, cols, nullptr, uncached},
                RowArrays<SquareFormula<Acc>, T, T>{
                    {Rows<const T>{x.data(), cols, each}}, {}, {y}},
                {});
@@ -80,7 +80,7 @@ void Test(int64_t cols) {
 template <typename T>
 void Test() {
   for (const int64_t cols : {1, 5, 33, 4096, 4097, 10'000, 65'536, 65'537}) {
-    Test<T>(cols);
+    for (const bool uncached : {false, true}) Test<T>(cols, uncached);
   }
 }
 
