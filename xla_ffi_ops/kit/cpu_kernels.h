@@ -162,18 +162,12 @@ class Stage {
   Stores StoresOf(const RowRange& range,
                   const RowArrays<F, T, W>& arrays) const {
     if (!range.uncached) return Stores::kPlain;
-    bool nontemporal = PrefersNonTemporal();
-    // Of three inputs of 16 bits, stores are a small part: 0.83 to 1.23 of the
-    // time.
-    if (sizeof(T) == 2 && F::kInputs > 2) nontemporal = false;
-    // What computes much waits for memory only where the next row comes
-    // meanwhile. In float and double, what is added waits in the output's row.
-    if (kStoresAdded<F>) {
-      nontemporal &= sizeof(T) == 2 && cols_ * sizeof(T) > kNextBytes;
-    }
+    bool nontemporal = kMayStorePast<3, F, T> && PrefersNonTemporal();
     const int64_t middle = range.begin + range.groups * range.rows / 2;
     for (int i = 0; i < F::kOutputs; ++i) {
       const T* const output = arrays.outputs[i];
+      nontemporal &= output != nullptr &&
+                     BeforeLine(output) == BeforeLine(arrays.outputs[0]);
       for (int k = 0; k < F::kInputs; ++k) {  // In place, lines are there.
         nontemporal &= output != arrays.inputs[k].data;
       }
@@ -207,11 +201,15 @@ void RunStages(const F& formula, const RowRange& range,
   const int64_t most =
       kCachedCols / std::clamp<int64_t>(range.cols, 1, kCachedCols);
   T* const between = arrays.outputs[1];
+  RowRange last = range;  // In place, lines are there.
+  for (const auto& input : arrays.inputs.operand) {
+    last.uncached &= input.data != arrays.outputs[0];
+  }
   const typename F::First sum;
   Stage<typename F::First, T, T> first(sum, range,
                                        {arrays.inputs, {}, {between}}, {});
   Stage<typename F::Rest, T, W> rest(
-      formula, range,
+      formula, last,
       {{Rows<const T>{between, range.cols, {1, {1}, {1}}}},
        arrays.weights,
        {arrays.outputs[0]}},

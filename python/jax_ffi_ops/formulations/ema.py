@@ -51,7 +51,8 @@ def ema(
     The averages y, with the shape and dtype of x.
 
   Raises:
-    TypeError: an operand is no array, or x is not floating-point.
+    TypeError: an operand is no array of real numbers, x is not floating-point,
+      or axis is no integer.
     ValueError: shapes do not fit, or there is no such axis.
   """
   dtype = jnp.asarray(x).dtype

@@ -36,8 +36,8 @@ def sosfilt(
     y, an array of x's shape. With `zi`, also the states after the last step.
 
   Raises:
-    TypeError: an operand is no array of numbers.
-    ValueError: shapes do not fit, or a first a is not 1.
+    TypeError: an operand is no array of numbers, or axis is no integer.
+    ValueError: shapes do not fit, there is no such axis, or a first a is not 1.
   """
   sos, x = lfilter.numbers("sosfilt", sos=sos, x=x)
   sos = lfilter.constant(sos)

@@ -66,8 +66,9 @@ def check_start(
   """Raises ValueError if what is before the first step does not fit the steps."""
   shape = (*shape[:axis], *shape[axis + 1 :])
   if start is not None and np.shape(start) not in ((), shape):
+    shapes = f"{shape} or ()" if shape else "()"
     raise ValueError(
-        f"{message} must have the shape {shape} or (), got {np.shape(start)}."
+        f"{message} must have the shape {shapes}, got {np.shape(start)}."
     )
 
 

@@ -89,7 +89,8 @@ def gae(
     The advantages, with the shape and dtype of `rewards`.
 
   Raises:
-    TypeError: an operand is no array, or `rewards` is not floating-point.
+    TypeError: an operand is no array of real numbers, `rewards` is not
+      floating-point, or axis is no integer.
     ValueError: shapes do not fit, or there is no such axis.
   """
   dtype = jnp.asarray(rewards).dtype

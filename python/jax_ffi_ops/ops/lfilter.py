@@ -132,8 +132,8 @@ def lfilter(
     y, an array of x's shape. With `zi`, also the state after the last step.
 
   Raises:
-    TypeError: an operand is no array of numbers.
-    ValueError: shapes do not fit, or a[0] is 0.
+    TypeError: an operand is no array of numbers, or axis is no integer.
+    ValueError: shapes do not fit, there is no such axis, or a[0] is 0.
   """
   b, a, x = numbers("lfilter", b=b, a=a, x=x)
   b, a = (c if c.ndim else c[None] for c in map(constant, (b, a)))
@@ -156,11 +156,15 @@ def lfilter(
           f"lfilter: zi must have shape {expected}, or 1 in place of other axes"
           f" than {axis}, got {zi.shape}."
       )
-  # In the dtype of the filter: a quotient of 16 bits is another filter.
+  # Not divided in 16 bits, which would be another filter; nor as complex numbers
+  # if they are real, which would lose digits.
   dtype = jnp.result_type(b, a, x, *([] if zi is None else [zi]))
-  b, a = (c.astype(jnp.promote_types(dtype, np.float32)) for c in (b, a))
+  wide = jnp.promote_types(dtype, np.float32)
+  if not (jnp.iscomplexobj(b) or jnp.iscomplexobj(a)):
+    wide = jnp.finfo(wide).dtype
+  b, a = b.astype(wide), a.astype(wide)
   xp = np if is_known(b) and is_known(a) else jnp
   sections = [xp.pad(c / a[0], (0, order + 1 - c.size))[None] for c in (b, a)]
-  zi, has_state = None if zi is None else zi[None], zi is not None
-  y, zf = cascade(sections, x, axis, zi, dtype)
-  return (y, zf[0]) if has_state else y
+  start = None if zi is None else zi[None]
+  y, zf = cascade(sections, x, axis, start, dtype)
+  return y if zi is None else (y, zf[0])

@@ -217,7 +217,7 @@ def linear_recurrence(
 
   Raises:
     TypeError: an operand is no array, has an unsupported dtype, or another
-      dtype than b.
+      dtype than b; or axis is no integer.
     ValueError: shapes do not fit, or b has no such axis.
   """
   if isinstance(a, numbers.Number):
@@ -225,6 +225,7 @@ def linear_recurrence(
   if np.ndim(b):
     axis = arguments.axis_of("linear_recurrence", "b", np.shape(b), axis)
     arguments.check_start("linear_recurrence: h0", h0, np.shape(b), axis)
-  return _recurrence(      stretched(a, np.shape(b), axis, "linear_recurrence: a"),
+  return _recurrence(
+      stretched(a, np.shape(b), axis, "linear_recurrence: a"),
       b, h0, axis=axis, reverse=reverse, shifted=False,
   )  # fmt: skip

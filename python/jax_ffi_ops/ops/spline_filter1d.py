@@ -191,7 +191,7 @@ def spline_filter1d(
     it has the default floating-point dtype. (SciPy returns float64.)
 
   Raises:
-    TypeError: `input` has no numbers.
+    TypeError: `input` has no numbers, or axis is no integer.
     ValueError: there is no such axis, order or mode.
   """
   checked("spline_filter1d", order, mode, range(2, 6))

@@ -140,6 +140,13 @@ class ScipyTest(absltest.TestCase):
       eps = float(jnp.finfo(dtype).eps)
       np.testing.assert_allclose(np.float64(y), want, eps)
 
+  def test_complex_signals_have_the_same_filter(self):
+    b, a = np.array([1.0, 0.3], np.float32), np.array([3, -2.9], np.float32)
+    x = self._rng.normal(size=300).astype(np.float32)
+    y = lfilter(b, a, x + 0j * x)
+    self.assertEqual(y.dtype, np.complex64)
+    np.testing.assert_array_equal(y.real, lfilter(b, a, x))
+
   def test_no_recursion(self):
     self._check(np.array([0.5, 1, 2]), np.array([2.0]), np.arange(6.0))
     np.testing.assert_allclose(lfilter(3.0, 2.0, np.arange(4.0)),
