@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A formula with StoreAdded, which stores what the last pass adds: in place of
-// an operand, too, if nobody wants the result, and past the caches.
+// an operand, too, if nobody wants the result, and if it exceeds the caches.
 #include <cmath>
 #include <cstdint>
 #include <vector>

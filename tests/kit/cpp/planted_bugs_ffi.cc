@@ -24,13 +24,14 @@ HandlerResult HeapOverflow(CpuContext, bool bug, Ints x, ffi::Result<Ints> y) {
   return ffi::Error::Success();
 }
 
-// Adds 1 to the largest int32_t.
+// Subtracts the least int32_t. Of a sum, the compiler may swap the
+// operands, and so the report names either first.
 HandlerResult SignedOverflow(CpuContext, bool bug, Ints x,
                              ffi::Result<Ints> y) {
   const auto n = static_cast<int64_t>(y->element_count());
   for (int64_t i = 0; i < n; ++i) {
-    const int32_t addend = bug ? INT32_MAX : 1;
-    y->typed_data()[i] = x.typed_data()[i] + addend;
+    const int32_t other = bug ? INT32_MIN : -1;
+    y->typed_data()[i] = x.typed_data()[i] - other;
   }
   return ffi::Error::Success();
 }

@@ -22,7 +22,7 @@ _BUGS = {
     ),
     "undefined": (
         "planted_signed_overflow",
-        "runtime error: signed integer overflow: ",
+        "runtime error: signed integer overflow: 0 - -2147483648",
     ),
     "thread": ("planted_data_race", "WARNING: ThreadSanitizer: data race"),
 }
