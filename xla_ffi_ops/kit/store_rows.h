@@ -61,20 +61,6 @@ inline constexpr bool kMayStorePast =
     !kStoresAdded<F> &&
     (sizeof(T) == 2 ? level >= 3 && F::kInputs <= F::kOutputs : level == 3);
 
-// Calls store(nontemporal, begin, end) for parts of a piece of n elements from
-// y on: past the caches go whole lines.
-template <bool may, typename T, typename Store>
-XLA_FFI_OPS_HD void StoreParts(bool nontemporal, const T* y, int64_t n,
-                               const Store& store) {
-  if constexpr (may) {
-    const int64_t begin = nontemporal ? std::min(BeforeLine(y), n) : n;
-    store(std::false_type(), 0, begin);
-    store(std::true_type(), begin, n);
-  } else {
-    store(std::false_type(), 0, n);
-  }
-}
-
 // Stores row i, and adds what it has for the sums over rows to `columns`.
 template <int level, typename F, typename T, typename Acc, int m,
           typename... In>
@@ -95,10 +81,12 @@ XLA_FFI_OPS_HD void StoreRow(
           f, row, begin, end, y, z, columns.At(first - part.begin),
           in.Piece(i, first, count)...);
     };
-    const bool nontemporal = outputs[0].nontemporal() &&
-                             outputs[n - 1].nontemporal() &&
-                             BeforeLine(y) == BeforeLine(z);
-    StoreParts<kMayStorePast<level, F, T>>(nontemporal, y, count, store);
+    // Stage chooses so for all outputs, whose rows begin alike in a line.
+    constexpr bool may = kMayStorePast<level, F, T>;
+    const bool is_past = may && outputs[0].nontemporal();
+    const int64_t begin = is_past ? std::min(BeforeLine(y), count) : count;
+    store(std::false_type(), 0, begin);
+    if constexpr (may) store(std::true_type(), begin, count);
   }
 }
 
