@@ -11,186 +11,18 @@
 #define XLA_FFI_OPS_KIT_CPU_KERNELS_H_
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <type_traits>
-#include <utility>
 
-#include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/float16.h"
 #include "xla_ffi_ops/kit/formula.h"
-#include "xla_ffi_ops/kit/fresh_pages.h"
-#include "xla_ffi_ops/kit/long_sums.h"
-#include "xla_ffi_ops/kit/outputs.h"
-#include "xla_ffi_ops/kit/row_elements.h"
 #include "xla_ffi_ops/kit/row_pieces.h"
+#include "xla_ffi_ops/kit/row_stage.h"
+#include "xla_ffi_ops/kit/rows.h"
 #include "xla_ffi_ops/kit/run_formula.h"
-#include "xla_ffi_ops/kit/run_rows.h"
 
 namespace xla_ffi_ops {
 
 namespace internal {
-
-template <typename F, typename T>
-struct PieceArrays {
-  using Acc = Accumulator<T>;
-  using In =
-      std::conditional_t<std::is_same_v<T, Acc>, InputRows<Acc>, HalfRows<T>>;
-
-  Operands<In, F::kInputs> inputs;
-  Operands<InputRows<Acc>, F::Weights::kSize> weights;
-  Operands<OutputRows<T>, F::kOutputs> outputs;
-  int most_level = 4;
-};
-
-// A kernel has all weights or none, and computes all sums or none: one for each
-// choice would take long to compile.
-enum class Kind { kPlain, kWeighted, kSummed };
-
-template <Kind kind, int level, typename F, typename T, size_t... i,
-          size_t... w>
-XLA_FFI_OPS_HD void RunPieces(const F& f, int64_t begin, int64_t end,
-                              int64_t cols, const RowPart& part,
-                              PieceArrays<F, T>& arrays,
-                              const Outputs<Accumulator<T>, F::kSums>& columns,
-                              std::index_sequence<i...>,
-                              std::index_sequence<w...>) {
-  const auto run = [&](const auto& sums, auto&&... in) XLA_FFI_OPS_INLINED {
-    RunBlock<level>(f, begin, end, cols, part, arrays.outputs, sums, in...);
-  };
-  const Outputs<Accumulator<T>, 0> no_sums = {};
-  if constexpr (kind == Kind::kPlain) {
-    run(no_sums, arrays.inputs[i]..., AbsentRows<typename F::Weights, w>()...);
-  } else if constexpr (kind == Kind::kWeighted) {
-    run(no_sums, arrays.inputs[i]..., arrays.weights[w]...);
-  } else {
-    run(columns, arrays.inputs[i]..., arrays.weights[w]...);
-  }
-}
-
-// Rows [begin, end).
-template <Kind kind, typename F, typename T>
-void RunAtLevel(const F& f, int64_t begin, int64_t end, int64_t cols,
-                const RowPart& part, PieceArrays<F, T>& arrays,
-                const Outputs<Accumulator<T>, F::kSums>& columns) {
-  AtCpuLevel(
-      [=, &f, &arrays, &columns](auto level) XLA_FFI_OPS_INLINED {
-        RunPieces<kind, level>(f, begin, end, cols, part, arrays, columns,
-                               std::make_index_sequence<F::kInputs>(),
-                               std::make_index_sequence<F::Weights::kSize>());
-      },
-      arrays.most_level);
-}
-
-// The rows [begin, end) of one group.
-template <typename F, typename T>
-void RunGroup(const F& f, int64_t begin, int64_t end, int64_t cols,
-              const RowPart& part, Kind kind, PieceArrays<F, T>& arrays,
-              const Operands<Accumulator<T>*, F::kSums>& sums) {
-  if (kind == Kind::kPlain) {
-    return RunAtLevel<Kind::kPlain>(f, begin, end, cols, part, arrays, {});
-  }
-  if constexpr (F::Weights::kSize > 0) {
-    if (kind == Kind::kWeighted) {
-      return RunAtLevel<Kind::kWeighted>(f, begin, end, cols, part, arrays, {});
-    }
-  }
-  if constexpr (F::kSums > 0) {
-    const int64_t summed = part.Has(F::kPasses) ? part.end - part.begin : 0;
-    LongSums<Accumulator<T>, F::kSums> long_sums(sums.operand, summed,
-                                                 end - begin);
-    int64_t row = begin;
-    do {
-      const int64_t stop = std::min(end, row + kSumBlockRows);
-      RunAtLevel<Kind::kSummed>(f, row, stop, cols, part, arrays,
-                                long_sums.Begin());
-      long_sums.Add();
-      row = stop;
-    } while (row < end);
-    long_sums.Finish();
-  }
-}
-
-// A formula over the rows of a range, whose weights are converted once.
-template <typename F, typename T, typename W>
-class Stage {
-  using Acc = Accumulator<T>;
-  using Sums = Operands<SumOf<Cpu, T, W>, F::kSums>;
-
- public:
-  Stage(const F& formula, const RowRange& range,
-        const RowArrays<F, T, W>& arrays, const Sums& sums)
-      : formula_(formula), cols_(range.cols) {
-    if (range.part != nullptr) part_ = *range.part;
-    for (int i = 0; i < F::Weights::kSize; ++i) {
-      if (arrays.weights[i].data != nullptr) kind_ = Kind::kWeighted;
-    }
-    for (int i = 0; i < F::kSums; ++i) {
-      if (sums[i] != nullptr) kind_ = Kind::kSummed;
-    }
-    // Without rows, there may be no memory behind an array, not even for
-    // weights.
-    const bool has_rows = range.groups > 0 && range.rows > 0;
-    for (int i = 0; i < F::kInputs && has_rows; ++i) {
-      pieces_.inputs[i] = typename PieceArrays<F, T>::In(arrays.inputs[i]);
-    }
-    for (int i = 0; i < F::Weights::kSize && has_rows && kind_ != Kind::kPlain;
-         ++i) {
-      pieces_.weights[i] = arrays.weights[i].data == nullptr
-                               ? InputRows<Acc>(F::Weights::Absent(i), cols_)
-                               : InputRows<Acc>(arrays.weights[i]);
-    }
-    // Memory is read faster with two loads for a line than with one: a Zen 4
-    // takes 0.83 to 0.9 times as long. Conversions want wide vectors.
-    if (range.uncached && std::is_same_v<T, Acc>) pieces_.most_level = 3;
-    stores_ = StoresOf(range, arrays);
-    for (int i = 0; i < F::kOutputs; ++i) {
-      pieces_.outputs[i] = OutputRows<T>(arrays.outputs[i], cols_, stores_);
-    }
-  }
-
-  // Rows [begin, end), of one group.
-  void Run(int64_t begin, int64_t end, const Sums& sums) {
-    RunGroup(formula_, begin, end, cols_, part_, kind_, pieces_, sums);
-#ifdef XLA_FFI_OPS_CPU_LEVELS
-    // Other threads see such stores only after a fence.
-    if (stores_ == Stores::kNonTemporal) asm volatile("sfence" : : : "memory");
-#endif
-  }
-
- private:
-  Stores StoresOf(const RowRange& range,
-                  const RowArrays<F, T, W>& arrays) const {
-    if (!range.uncached) return Stores::kPlain;
-    bool nontemporal = kMayStorePast<3, F, T> && PrefersNonTemporal();
-    const int64_t middle = range.begin + range.groups * range.rows / 2;
-    for (int i = 0; i < F::kOutputs; ++i) {
-      const T* const output = arrays.outputs[i];
-      nontemporal &= output != nullptr &&
-                     BeforeLine(output) == BeforeLine(arrays.outputs[0]);
-      for (int k = 0; k < F::kInputs; ++k) {  // In place, lines are there.
-        nontemporal &= output != arrays.inputs[k].data;
-      }
-      // The system has just cleared a fresh page, in the caches. Stores past
-      // the caches then took 1.15 times as long.
-      nontemporal =
-          nontemporal && !IsFreshPage(reinterpret_cast<uintptr_t>(output) +
-                                      middle * cols_ * sizeof(T));
-    }
-    if (nontemporal) return Stores::kNonTemporal;
-    // Without weights, rows of 16 bits take 0.65 to 1.0 times as long if no
-    // line of their output is fetched.
-    return sizeof(T) == 2 && kind_ == Kind::kPlain ? Stores::kPlain
-                                                   : Stores::kFetched;
-  }
-
-  const F& formula_;
-  int64_t cols_;
-  RowPart part_{RowPart::kAll, 0, cols_, false, nullptr, nullptr};
-  Kind kind_ = Kind::kPlain;
-  Stores stores_;
-  PieceArrays<F, T> pieces_;
-};
 
 // Both stages of so many rows that the results of the first one stay in the
 // cache.
@@ -201,12 +33,14 @@ void RunStages(const F& formula, const RowRange& range,
   const int64_t most =
       kCachedCols / std::clamp<int64_t>(range.cols, 1, kCachedCols);
   T* const between = arrays.outputs[1];
-  RowRange last = range;  // In place, lines are there.
+  // Lines of what is between stay in the caches; so do operands, in place.
+  RowRange begun = range, last = range;
+  begun.uncached = false;
   for (const auto& input : arrays.inputs.operand) {
     last.uncached &= input.data != arrays.outputs[0];
   }
   const typename F::First sum;
-  Stage<typename F::First, T, T> first(sum, range,
+  Stage<typename F::First, T, T> first(sum, begun,
                                        {arrays.inputs, {}, {between}}, {});
   Stage<typename F::Rest, T, W> rest(
       formula, last,

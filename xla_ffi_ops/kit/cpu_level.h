@@ -45,14 +45,15 @@ inline bool HasV4() { return __builtin_cpu_supports("x86-64-v4"); }
 
 // Whether results that are larger than caches should be stored past them, which
 // saves reading their lines first. With two threads of a Zen 4, rows took 0.62
-// to 1.0 of the time. On a Xeon, a copy took 1.07 to 1.14 times as long.
-inline bool PrefersNonTemporal() {
+// to 1.0 of the time. On a Xeon, a copy took 1.07 to 1.14 times as long. Tests
+// set it.
+inline bool& PrefersNonTemporal() {
 #ifdef XLA_FFI_OPS_CPU_LEVELS
-  static const bool prefers = __builtin_cpu_is("amd");
-  return prefers;
+  static bool prefers = __builtin_cpu_is("amd");
 #else
-  return false;
+  static bool prefers = false;
 #endif
+  return prefers;
 }
 
 // The level that kernels of this process use: 4, with AVX-512; 3, with AVX2 and

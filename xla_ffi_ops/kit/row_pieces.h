@@ -168,9 +168,6 @@ class OutputRows {
   }
 
   bool wanted() const { return step_ != 0; }
-  XLA_FFI_OPS_HD bool nontemporal() const {
-    return stores_ == Stores::kNonTemporal;
-  }
 
   // Where elements from j on of a row are stored.
   XLA_FFI_OPS_HD T* Piece(int64_t row, int64_t j) const {

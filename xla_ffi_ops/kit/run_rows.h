@@ -40,7 +40,8 @@ struct FromAdded {
 
 // Row i of a formula that has StoreAdded, and no weights. `added` may be the
 // row of the output.
-template <int level, typename F, typename T, typename Acc, typename... In>
+template <int level, bool past, typename F, typename T, typename Acc,
+          typename... In>
 XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
                                   const RowPart& part, T* y, Acc* added,
                                   In&... in) {
@@ -56,15 +57,19 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
                            fetch(in.Fetched(next)...), added, in...);
   f.Save(i, row);
   for (int64_t first = 0; first < cols; first += kPiece<Acc>) {
-    StorePiece<level, false>(
-        FromAdded<F>{f}, row, 0, std::min(kPiece<Acc>, cols - first), y + first,
-        y + first, Outputs<Acc, 0>(), Elements<Acc>{added + first});
+    const auto store = [&](auto nontemporal, int64_t begin,
+                           int64_t end) XLA_FFI_OPS_INLINED {
+      StorePiece<level, decltype(nontemporal)::value>(
+          FromAdded<F>{f}, row, begin, end, y + first, y + first,
+          Outputs<Acc, 0>(), Elements<Acc>{added + first});
+    };
+    StoreLines<past>(y + first, std::min(kPiece<Acc>, cols - first), store);
   }
 }
 
 // The `part` of rows [begin, end); what they add to the sums over rows is added
 // to `columns`. In: InputRows, HalfRows or AbsentRows.
-template <int level, typename F, typename T, typename Acc, int m,
+template <int level, bool past, typename F, typename T, typename Acc, int m,
           typename... In>
 XLA_FFI_OPS_HD void RunBlock(
     const F& f, int64_t begin, int64_t end, int64_t cols, const RowPart& part,
@@ -74,12 +79,12 @@ XLA_FFI_OPS_HD void RunBlock(
   if constexpr (kStoresAdded<F>) {
     if (part.phase == RowPart::kAll && cols <= kCachedCols &&
         outputs[0].wanted()) {
-      // An Acc waits where its result will be.
-      constexpr bool in_place = std::is_same_v<T, Acc>;
+      // An Acc waits where its result will be, if that is in the caches.
+      constexpr bool in_place = std::is_same_v<T, Acc> && !past;
       std::vector<Acc> added(in_place ? 0 : cols);
       for (; row < end; ++row) {
         T* const y = outputs[0].Piece(row, 0);
-        RunRowByAdded<level>(
+        RunRowByAdded<level, past>(
             f, row, cols, part, y,
             in_place ? reinterpret_cast<Acc*>(y) : added.data(), in...);
       }
@@ -97,7 +102,7 @@ XLA_FFI_OPS_HD void RunBlock(
       rows[k] = ReduceRow<level, Acc>(f, row + k, cols, part, outputs, in...);
     }
     for (int64_t k = 0; k < count; ++k, ++row) {
-      StoreRow<level>(f, rows[k], row, part, outputs, columns, in...);
+      StoreRow<level, past>(f, rows[k], row, part, outputs, columns, in...);
     }
   }
 }

@@ -52,17 +52,17 @@ XLA_FFI_OPS_HD void StorePiece(const F& f, const typename F::Row& row,
   ForBlocks<kBlock<Acc>>(end - begin, store_block);
 }
 
-// Whether results may go past the caches. With 16 bits that pays where stores
-// are half of the traffic; elsewhere, the code for both ways takes 1.1 to 1.3
-// times as long as that for one. So it does with StoreAdded. Stage runs float
-// and double at level 3.
-template <int level, typename F, typename T>
-inline constexpr bool kMayStorePast =
-    !kStoresAdded<F> &&
-    (sizeof(T) == 2 ? level >= 3 && F::kInputs <= F::kOutputs : level == 3);
+// Calls store(nontemporal, begin, end) for the parts of `count` elements at y:
+// if `past`, whole lines go past the caches.
+template <bool past, typename T, typename Store>
+XLA_FFI_OPS_HD void StoreLines(T* y, int64_t count, const Store& store) {
+  const int64_t begin = past ? std::min(BeforeLine(y), count) : count;
+  store(std::false_type(), 0, begin);
+  if constexpr (past) store(std::true_type(), begin, count);
+}
 
 // Stores row i, and adds what it has for the sums over rows to `columns`.
-template <int level, typename F, typename T, typename Acc, int m,
+template <int level, bool past, typename F, typename T, typename Acc, int m,
           typename... In>
 XLA_FFI_OPS_HD void StoreRow(
     const F& f, const typename F::Row& row, int64_t i, const RowPart& part,
@@ -81,12 +81,8 @@ XLA_FFI_OPS_HD void StoreRow(
           f, row, begin, end, y, z, columns.At(first - part.begin),
           in.Piece(i, first, count)...);
     };
-    // Stage chooses so for all outputs, whose rows begin alike in a line.
-    constexpr bool may = kMayStorePast<level, F, T>;
-    const bool is_past = may && outputs[0].nontemporal();
-    const int64_t begin = is_past ? std::min(BeforeLine(y), count) : count;
-    store(std::false_type(), 0, begin);
-    if constexpr (may) store(std::true_type(), begin, count);
+    // Rows of all outputs begin alike in a line.
+    StoreLines<past>(y, count, store);
   }
 }
 

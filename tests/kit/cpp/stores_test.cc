@@ -11,9 +11,12 @@
 
 #include "tests/kit/cpp/fake_xla.h"
 #include "xla_ffi_ops/kit/cpu_kernels.h"
+#include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/float16.h"
 #include "xla_ffi_ops/kit/formula.h"
 #include "xla_ffi_ops/kit/fresh_pages.h"
+#include "xla_ffi_ops/kit/rows.h"
+#include "xla_ffi_ops/kit/run_formula.h"
 
 namespace xla_ffi_ops {
 namespace {
@@ -41,6 +44,47 @@ struct TwoFormula {
   }
 };
 
+// x / sum(x) of x^2, which waits for the sum.
+template <typename Acc>
+struct AddedFormula {
+  static constexpr int kInputs = 1, kOutputs = 1, kSums = 0, kPasses = 1;
+  using Weights = WeightDefaults<>;
+  using Row = typename TwoFormula<Acc>::Row;
+
+  XLA_FFI_OPS_HD Row Load(int64_t) const { return {}; }
+  XLA_FFI_OPS_HD Sums<Acc, 1> Add(Pass<0>, const Row&, Acc x) const {
+    return {{x * x}};
+  }
+  XLA_FFI_OPS_HD void Finish(Pass<0>, Row& row, Sums<Acc, 1> sums, Acc) const {
+    row.sum = sums.value[0];
+  }
+  XLA_FFI_OPS_HD void Save(int64_t, const Row&) const {}
+  XLA_FFI_OPS_HD Values<Acc, 1> Store(const Row& row, Acc x) const {
+    return StoreAdded(row, x * x);
+  }
+  XLA_FFI_OPS_HD Values<Acc, 1> StoreAdded(const Row& row, Acc square) const {
+    return {{square / row.sum}};
+  }
+};
+
+// sum = x + y, and AddedFormula of it. (Only 16 bits have stages.)
+template <typename Acc>
+struct StagedFormula : AddedFormula<Acc> {
+  static constexpr int kInputs = 2, kOutputs = 2;
+  using Rest = AddedFormula<Acc>;
+  struct First {
+    static constexpr int kInputs = 2, kOutputs = 1, kSums = 0, kPasses = 0;
+    using Weights = WeightDefaults<>;
+    struct Row {};
+
+    XLA_FFI_OPS_HD Row Load(int64_t) const { return {}; }
+    XLA_FFI_OPS_HD void Save(int64_t, const Row&) const {}
+    XLA_FFI_OPS_HD Values<Acc, 1> Store(const Row&, Acc x, Acc y) const {
+      return {{x + y}};
+    }
+  };
+};
+
 // Arrays begin at a page, and one more element is behind them.
 template <typename T>
 struct Array {
@@ -56,24 +100,30 @@ struct Array {
 };
 
 // Whether results have the same bits as those of a call that is not so large.
-template <typename T>
-void Test(int64_t cols, int64_t offset, bool in_place, bool both) {
-  using F = TwoFormula<Accumulator<T>>;
+template <typename F, typename T>
+void Test(int64_t cols, int64_t offset, bool in_place, bool all) {
   constexpr int64_t kRows = 5;
   const int64_t size = kRows * cols + offset;
-  const Array<T> w(cols, 1);
+  const Array<T> w(cols, 1), x(size, 4);
   Array<T> y[2] = {{size, 2}, {size, 2}}, z[2] = {{size, 3}, {size, 3}};
   RowMap each;
   each.stride[0] = 1;
   for (const bool uncached : {false, true}) {
-    const Array<T> x(size, 4);
     T* const out = y[uncached].data.get() + offset;
-    const RowArrays<F, T, T> arrays{
-        {Rows<const T>{in_place ? out : x.data.get(), cols, each},
-         {x.data.get(), cols, each}},
-        {Rows<const T>{w.data.get(), cols, {}}},
-        {out, both ? z[uncached].data.get() + offset : nullptr}};
-    RunFormula(Cpu(), F(), {0, 1, kRows, cols, nullptr, uncached}, arrays, {});
+    RowArrays<F, T, T> arrays = {};
+    for (int i = 0; i < F::kInputs; ++i) {
+      arrays.inputs[i] = {i == 0 && in_place ? out : x.data.get(), cols, each};
+    }
+    if constexpr (F::Weights::kSize > 0) {
+      arrays.weights[0] = {w.data.get(), cols, {}};
+    }
+    arrays.outputs[0] = out;
+    if constexpr (F::kOutputs > 1) {
+      arrays.outputs[1] = all ? z[uncached].data.get() + offset : nullptr;
+    }
+    F formula{};
+    RunFormula(Cpu(), formula, {0, 1, kRows, cols, nullptr, uncached}, arrays,
+               {});
   }
   for (const auto* array : {&y, &z}) {
     CHECK(std::memcmp((*array)[0].data.get(), (*array)[1].data.get(),
@@ -83,11 +133,15 @@ void Test(int64_t cols, int64_t offset, bool in_place, bool both) {
 
 template <typename T>
 void Test() {
+  using Acc = Accumulator<T>;
   for (const int64_t cols : {1, 8, 40, 513, 1000, 4096, 5000, 70'000}) {
     for (const int64_t offset : {0, 1, 8}) {
       for (const bool in_place : {false, true}) {
-        for (const bool both : {false, true}) {
-          Test<T>(cols, offset, in_place, both);
+        Test<TwoFormula<Acc>, T>(cols, offset, in_place, /*all=*/false);
+        Test<TwoFormula<Acc>, T>(cols, offset, in_place, /*all=*/true);
+        Test<AddedFormula<Acc>, T>(cols, offset, in_place, /*all=*/true);
+        if constexpr (sizeof(T) == 2) {
+          Test<StagedFormula<Acc>, T>(cols, offset, in_place, /*all=*/true);
         }
       }
     }
@@ -118,6 +172,7 @@ void TestFreshPages() {
 int main() {
   using namespace xla_ffi_ops;  // NOLINT
   TestFreshPages();
+  PrefersNonTemporal() = true;  // Not only on the processors that do.
   Test<float>();
   Test<double>();
   Test<Float16>();
