@@ -33,7 +33,8 @@ void RunStages(const F& formula, const RowRange& range,
   const int64_t most =
       kCachedCols / std::clamp<int64_t>(range.cols, 1, kCachedCols);
   T* const between = arrays.outputs[1];
-  // Lines of what is between stay in the caches; so do operands, in place.
+  // The second stage reads the results of the first: these stay in the caches.
+  // In place, the lines of its own results are there.
   RowRange begun = range, last = range;
   begun.uncached = false;
   for (const auto& input : arrays.inputs.operand) {

@@ -144,7 +144,7 @@ struct AbsentRows {
 enum class Stores {
   kPlain,
   kFetched,      // after their lines were fetched
-  kNonTemporal,  // past the caches, in whole lines
+  kNonTemporal,  // past the caches
 };
 
 // A result. If no one wants it, there is no memory for it: then all its pieces
@@ -153,16 +153,13 @@ template <typename T>
 class OutputRows {
  public:
   OutputRows() = default;
-  OutputRows(T* data, int64_t cols, Stores stores)
-      : data_(data), cols_(cols), stores_(stores) {
+  OutputRows(T* data, int64_t cols, Stores stores) : data_(data), cols_(cols) {
     if (data == nullptr) {
       piece_ = NewPiece<T>(cols);
       data_ = piece_.get();
       step_ = 0;
-      stores_ = Stores::kPlain;
-    }
-    // A longer row would be out of the cache again.
-    if (stores_ == Stores::kFetched && cols <= kCachedCols) {
+    } else if (stores == Stores::kFetched && cols <= kCachedCols) {
+      // A longer row would be out of the cache again.
       fetched_item_ = sizeof(T);
     }
   }
@@ -184,7 +181,6 @@ class OutputRows {
   int64_t step_ = 1;
   int64_t fetched_item_ = 0;
   int64_t cols_ = 0;
-  Stores stores_ = Stores::kPlain;
   std::unique_ptr<T[]> piece_;
 };
 

@@ -12,15 +12,13 @@
 
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/kit/float16.h"
 #include "xla_ffi_ops/kit/formula.h"
 #include "xla_ffi_ops/kit/long_sums.h"
 #include "xla_ffi_ops/kit/outputs.h"
-#include "xla_ffi_ops/kit/row_elements.h"
 #include "xla_ffi_ops/kit/row_pieces.h"
-#include "xla_ffi_ops/kit/rows.h"
 #include "xla_ffi_ops/kit/run_formula.h"
 #include "xla_ffi_ops/kit/run_rows.h"
-#include "xla_ffi_ops/kit/types.h"
 
 namespace xla_ffi_ops::internal {
 
@@ -63,13 +61,14 @@ XLA_FFI_OPS_HD void RunPieces(const F& f, int64_t begin, int64_t end,
   }
 }
 
-// Whether results may go past the caches. With 16 bits and weights, this pays
-// where stores are half of the traffic. With StoreAdded, float and double take
-// up to 1.1 times as long.
+// Whether results may go past the caches. With 16 bits, this pays where stores
+// are half of the traffic, and for softmax and its gradient. With StoreAdded,
+// float and double take up to 1.1 times as long.
 template <typename F, typename T>
 inline constexpr bool kMayStorePast =
 #ifdef XLA_FFI_OPS_CPU_LEVELS
-    sizeof(T) == 2 ? F::Weights::kSize == 0 || F::kInputs <= F::kOutputs
+    sizeof(T) == 2 ? F::kInputs <= F::kOutputs ||
+                         (F::kPasses > 0 && F::Weights::kSize == 0)
                    : !kStoresAdded<F>;
 #else
     false;
@@ -83,17 +82,18 @@ void RunAtLevel(const F& f, int64_t begin, int64_t end, int64_t cols,
   // Code for both ways to store takes 1.1 to 1.3 times as long as that for one.
   const auto run = [&](auto past) {
     constexpr bool kPast = decltype(past)::value;
+    // Past the caches, float and double run at level 3 only.
+    constexpr int most = kPast && sizeof(T) > 2 ? 3 : 4;
     AtCpuLevel<kPast ? 3 : 0>(
         [=, &f, &arrays, &columns](auto level) XLA_FFI_OPS_INLINED {
-          // Stage runs float and double at level 3 then.
-          if constexpr (!kPast || sizeof(T) == 2 || level == 3) {
+          if constexpr (level <= most) {
             RunPieces<kind, kPast, level>(
                 f, begin, end, cols, part, arrays, columns,
                 std::make_index_sequence<F::kInputs>(),
                 std::make_index_sequence<F::Weights::kSize>());
           }
         },
-        arrays.most_level);
+        std::min(most, arrays.most_level));
   };
   if constexpr (kMayStorePast<F, T>) {
     if (arrays.past) return run(std::true_type());

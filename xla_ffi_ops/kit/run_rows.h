@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a formula (formula.h) over a block of rows on the CPU: what
-// cpu_kernels.h compiles for each level of x86-64.
+// run_levels.h compiles for each level of x86-64.
 #ifndef XLA_FFI_OPS_KIT_RUN_ROWS_H_
 #define XLA_FFI_OPS_KIT_RUN_ROWS_H_
 
@@ -79,8 +79,8 @@ XLA_FFI_OPS_HD void RunBlock(
   if constexpr (kStoresAdded<F>) {
     if (part.phase == RowPart::kAll && cols <= kCachedCols &&
         outputs[0].wanted()) {
-      // An Acc waits where its result will be, if that is in the caches.
-      constexpr bool in_place = std::is_same_v<T, Acc> && !past;
+      // An Acc waits where its result will be.
+      constexpr bool in_place = std::is_same_v<T, Acc>;
       std::vector<Acc> added(in_place ? 0 : cols);
       for (; row < end; ++row) {
         T* const y = outputs[0].Piece(row, 0);

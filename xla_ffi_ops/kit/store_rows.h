@@ -52,8 +52,8 @@ XLA_FFI_OPS_HD void StorePiece(const F& f, const typename F::Row& row,
   ForBlocks<kBlock<Acc>>(end - begin, store_block);
 }
 
-// Calls store(nontemporal, begin, end) for the parts of `count` elements at y:
-// if `past`, whole lines go past the caches.
+// Calls store(nontemporal, begin, end) for the parts of `count` elements at y.
+// If `past`, all from the first line on may go past the caches.
 template <bool past, typename T, typename Store>
 XLA_FFI_OPS_HD void StoreLines(T* y, int64_t count, const Store& store) {
   const int64_t begin = past ? std::min(BeforeLine(y), count) : count;
@@ -81,7 +81,7 @@ XLA_FFI_OPS_HD void StoreRow(
           f, row, begin, end, y, z, columns.At(first - part.begin),
           in.Piece(i, first, count)...);
     };
-    // Rows of all outputs begin alike in a line.
+    // If `past`, rows of all outputs begin alike in a line.
     StoreLines<past>(y, count, store);
   }
 }

@@ -44,7 +44,7 @@ struct TwoFormula {
   }
 };
 
-// x / sum(x) of x^2, which waits for the sum.
+// x^2 / sum(x^2). StoreAdded gets x^2.
 template <typename Acc>
 struct AddedFormula {
   static constexpr int kInputs = 1, kOutputs = 1, kSums = 0, kPasses = 1;
@@ -121,9 +121,7 @@ void Test(int64_t cols, int64_t offset, bool in_place, bool all) {
     if constexpr (F::kOutputs > 1) {
       arrays.outputs[1] = all ? z[uncached].data.get() + offset : nullptr;
     }
-    F formula{};
-    RunFormula(Cpu(), formula, {0, 1, kRows, cols, nullptr, uncached}, arrays,
-               {});
+    RunFormula(Cpu(), F(), {0, 1, kRows, cols, nullptr, uncached}, arrays, {});
   }
   for (const auto* array : {&y, &z}) {
     CHECK(std::memcmp((*array)[0].data.get(), (*array)[1].data.get(),
