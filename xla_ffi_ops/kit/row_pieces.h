@@ -49,6 +49,10 @@ struct FetchedRow {
   XLA_FFI_OPS_HD void Fetch(int64_t j) const {
     __builtin_prefetch(data + j * stride, kStores);
   }
+  // Only into a second-level cache.
+  XLA_FFI_OPS_HD void FetchEarly(int64_t j) const {
+    __builtin_prefetch(data + j * stride, /*rw=*/0, /*locality=*/2);
+  }
 };
 
 // An operand. If its type is not Acc, it is converted.

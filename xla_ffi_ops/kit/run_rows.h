@@ -61,7 +61,8 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
                            int64_t end) XLA_FFI_OPS_INLINED {
       StorePiece<level, decltype(nontemporal)::value>(
           FromAdded<F>{f}, row, begin, end, y + first, y + first,
-          Outputs<Acc, 0>(), Elements<Acc>{added + first});
+          Outputs<Acc, 0>(), [](int64_t) XLA_FFI_OPS_INLINED {},
+          Elements<Acc>{added + first});
     };
     StoreLines<past>(y + first, std::min(kPiece<Acc>, cols - first), store);
   }
