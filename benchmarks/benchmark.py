@@ -80,6 +80,8 @@ def lines(patterns, gpu: bool) -> list[tuple[str, ...]]:
       ways = expand(parts[4], measurement.TIMINGS)
     op, size, dtype, direction = (parts + 4 * ["*"])[:4]
     for name in expand(op, entry.names()):
+      if name not in entry.names():
+        sys.exit(f"No op {name!r}; there are {', '.join(entry.names())}.")
       known = entry.load(name)
       sizes = [*known.sizes, *(known.gpu_sizes if gpu else ())]
       found += itertools.product(

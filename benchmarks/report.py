@@ -6,7 +6,7 @@
 At each level of x86-64 that this machine has, with all threads and with one,
 each in a process of its own; what has a result is not measured again, so that
 the command may be stopped, and goes on. --write puts what comes of it into
-docs/benchmarks and docs/performance.md; else it is in the folder.
+docs/benchmarks and docs/performance.md; else it is a rehearsal, in a new folder.
 """
 
 import argparse
@@ -26,6 +26,8 @@ import phases
 import pictures
 import report_plan
 
+# Where results of a report wait for the rest.
+_KEPT = pathlib.Path(tempfile.gettempdir(), "xla_ffi_ops_benchmarks")
 _NAMES = "op", "size", "dtype", "pass", "timing"
 
 
@@ -83,8 +85,8 @@ def main() -> int:
   parser.add_argument(
       "--folder",
       type=pathlib.Path,
-      default=pathlib.Path(tempfile.gettempdir(), "xla_ffi_ops_benchmarks"),
-      help="for results; remove it to begin again",
+      help=f"for results; by default with --write: {_KEPT}; remove it to begin"
+      " again",
   )
   parser.add_argument("--write", action="store_true", help="into the workspace")
   parser.add_argument(
@@ -98,8 +100,13 @@ def main() -> int:
     measured = json.loads(saved.read_text("utf-8"))
   else:
     patterns = options.lines.split(",")
-    measured, failed = _measure(patterns, options.rounds, options.folder)
-    root = workspace if options.write else options.folder
+    folder = options.folder or (
+        _KEPT
+        if options.write
+        else pathlib.Path(tempfile.mkdtemp(prefix="xla_ffi_ops_rehearsal_"))
+    )
+    measured, failed = _measure(patterns, options.rounds, folder)
+    root = workspace if options.write else folder
   if not document.full(measured):
     sys.exit("report.py: nothing was measured with all threads")
   page = (workspace / pictures.PAGE).read_text("utf-8")

@@ -102,7 +102,7 @@ def _heading(path, handlers, exported):
 def _handler(path, library, symbol, left, kinds):
   """Yields what a function says of itself, and whether it can be called."""
   target, kind = inspecting.target_of(symbol)
-  line = f"  {target or symbol:<36}{kind:<5}"
+  line = f"  {target or symbol:<39} {kind:<5}"
   yield f"{line} is no FFI handler: a call", left
   function = symbols.function(library, symbol)
   if function is None:
