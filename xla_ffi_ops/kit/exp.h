@@ -126,7 +126,7 @@ XLA_FFI_OPS_HD Acc ExpUpToZeroFor(Acc x) {
     return exp;
   }
 #else
-  if constexpr (sizeof(T) == 2) {
+  if constexpr (sizeof(T) == 2 && sizeof(Acc) == sizeof(float)) {
     return internal::ExpUpToZeroBy<internal::ShortExpConstants>(x);
   }
 #endif
