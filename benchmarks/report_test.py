@@ -53,6 +53,19 @@ class ReportTest(absltest.TestCase):
     report("--render")
     self.assertIn("softmax", page.read_text("utf-8"))
 
+  def test_rehearsals_keep_nothing_for_a_report(self):
+    folder = self.create_tempdir().full_path
+    env = {"BUILD_WORKSPACE_DIRECTORY": folder, "TMPDIR": folder}
+    for _ in range(2):  # Of no line, which is soon done.
+      done = subprocess.run(
+          [_REPORT, "--lines=no*"], env=os.environ | env, check=False
+      )
+      self.assertEqual(done.returncode, 1)
+    names = os.listdir(folder)
+    self.assertLen(names, 2)
+    for name in names:
+      self.assertStartsWith(name, "xla_ffi_ops_rehearsal_")
+
 
 if __name__ == "__main__":
   absltest.main()

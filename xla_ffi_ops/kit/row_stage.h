@@ -72,9 +72,9 @@ class Stage {
     bool nontemporal =
         kMayStorePast<F, T> && CpuLevel() >= 3 && PrefersNonTemporal();
     // So softmax of 16 bits takes 0.75 to 1.0 times as long, and its gradient
-    // 0.6 to 1.05; but with rows of a page or less, up to 1.2 times.
+    // 0.6 to 1.05; but with rows of a page or less, up to 1.4 times.
     if (sizeof(T) == 2 && F::Weights::kSize == 0) {
-      nontemporal &= cols_ * sizeof(T) > 4096;
+      nontemporal &= cols_ * sizeof(T) > kPageBytes;
     }
     const int64_t middle = range.begin + range.groups * range.rows / 2;
     bool fresh = false;

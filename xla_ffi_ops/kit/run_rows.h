@@ -17,6 +17,7 @@
 #include "xla_ffi_ops/kit/row_pieces.h"
 #include "xla_ffi_ops/kit/run_formula.h"
 #include "xla_ffi_ops/kit/store_rows.h"
+#include "xla_ffi_ops/kit/store_vector.h"
 
 namespace xla_ffi_ops::internal {
 
@@ -47,7 +48,7 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
                                   In&... in) {
   // The last pass computes much, so the next row comes meanwhile. A row of a
   // page or less comes sooner without: a Zen 4 takes 0.8 of the time.
-  const int64_t next = i + (cols * sizeof(T) > 4096);
+  const int64_t next = i + (cols * sizeof(T) > kPageBytes);
   const auto fetch = [=](auto... x) XLA_FFI_OPS_INLINED {
     return [=](int64_t j)
                XLA_FFI_OPS_INLINED { (x.template Fetch<false>(j), ...); };

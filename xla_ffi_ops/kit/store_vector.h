@@ -13,6 +13,9 @@ namespace xla_ffi_ops::internal {
 // A line of the caches, in bytes.
 inline constexpr int kLineBytes = 64;
 
+// A page of memory, in bytes.
+inline constexpr int64_t kPageBytes = 4096;
+
 // How many elements from p on are before the next line.
 template <typename T>
 XLA_FFI_OPS_HD int64_t BeforeLine(const T* p) {
