@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "xla_ffi_ops/kit/fresh_pages.h"
+
 namespace xla_ffi_ops::internal {
 namespace {
 
@@ -49,6 +51,16 @@ std::string WithAttributeNames(std::string message, const char* binding) {
 }
 
 }  // namespace
+
+void AskForHugePages(const XLA_FFI_CallFrame& frame) {
+  if (AsksForMetadata(frame)) return;
+  for (int64_t i = 0; i < frame.rets.size; ++i) {
+    if (frame.rets.types[i] != XLA_FFI_RetType_BUFFER) continue;
+    const ffi::AnyBuffer result(
+        static_cast<XLA_FFI_Buffer*>(frame.rets.rets[i]));
+    AskForHugePages(result.untyped_data(), result.size_bytes());
+  }
+}
 
 ffi::Error NamedError(const char* op, const ffi::Error& error) {
   return ffi::Error(*error.errc(), op + (": " + error.message()));

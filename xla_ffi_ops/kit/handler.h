@@ -5,6 +5,7 @@
 
 #include <new>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -28,6 +29,9 @@ HandlerResult Named(const char* op, HandlerResult result);
 // `binding` is the text of what the handler decodes.
 XLA_FFI_Error* Call(const char* op, const char* binding,
                     const ffi::Ffi& (*handler)(), XLA_FFI_CallFrame* frame);
+
+// For the results of a call on the CPU: they take fewer page faults then.
+void AskForHugePages(const XLA_FFI_CallFrame& frame);
 
 // Resolves `promise` when `work` is done, with the op's name before an error.
 void Follow(const char* op, ffi::Future work, const ffi::Promise& promise);
@@ -70,6 +74,9 @@ void Follow(const char* op, ffi::Future work, const ffi::Promise& promise);
 
 #define XLA_FFI_OPS_DEFINE_SYMBOL_(symbol, op, impl, Device, traits, ...)     \
   extern "C" XLA_FFI_Error* symbol(XLA_FFI_CallFrame* frame) {                \
+    if constexpr (std::is_same_v<Device, ::xla_ffi_ops::CpuContext>) {        \
+      ::xla_ffi_ops::internal::AskForHugePages(*frame);                       \
+    }                                                                         \
     const auto handler = []() -> const ::xla::ffi::Ffi& {                     \
       static const auto* const made =                                         \
           ::xla::ffi::Ffi::Bind()                                             \

@@ -21,6 +21,32 @@ struct CpuContext {
   xla::ffi::ThreadPool pool;
 };
 
+namespace internal {
+
+template <typename Body, typename Finish>
+HandlerResult RunRanges(xla::ffi::ThreadPool pool, int64_t phases, int64_t n,
+                        int64_t grain, bool in_order, Body body,
+                        Finish finish) {
+  using Loop = LoopOf<Body, Finish>;
+  if (n <= 0) return FinishAll(phases, finish);
+  grain = std::max<int64_t>(1, grain);
+  Split split{n, grain, n / grain + (n % grain != 0), phases};
+  // The last range may be too short to wake a thread for.
+  const int64_t threads =
+      n / grain < 2 ? 1 : std::min(pool.num_threads(), split.ranges);
+  if (threads <= 1) {
+    Loop loop(split, std::move(body), std::move(finish));
+    loop.Run();
+    return loop.error();
+  }
+  if (!in_order) split.shares = threads;
+  return RunLoop(
+      pool, threads,
+      std::make_shared<Loop>(split, std::move(body), std::move(finish)));
+}
+
+}  // namespace internal
+
 // ParallelFor (below) in several phases over the same ranges: calls
 // body(phase, begin, end) for all of them, then finish(phase), and goes on with
 // the next phase. What fails ends all of it.
@@ -32,27 +58,15 @@ template <typename Body, typename Finish = internal::Nothing>
 HandlerResult ParallelPhases(xla::ffi::ThreadPool pool, int64_t phases,
                              int64_t n, int64_t grain, Body body,
                              Finish finish = {}) {
-  using Loop = internal::LoopOf<Body, Finish>;
-  if (n <= 0) return internal::FinishAll(phases, finish);
-  grain = std::max<int64_t>(1, grain);
-  const internal::Split split{n, grain, n / grain + (n % grain != 0), phases};
-  // The last range may be too short to wake a thread for.
-  const int64_t threads =
-      n / grain < 2 ? 1 : std::min(pool.num_threads(), split.ranges);
-  if (threads <= 1) {
-    Loop loop(split, std::move(body), std::move(finish));
-    loop.Run();
-    return loop.error();
-  }
-  return internal::RunLoop(
-      pool, threads,
-      std::make_shared<Loop>(split, std::move(body), std::move(finish)));
+  return internal::RunRanges(pool, phases, n, grain, /*in_order=*/false,
+                             std::move(body), std::move(finish));
 }
 
 // Calls body(begin, end) for the ranges of `grain` items, of which the last may
 // be shorter, that make up [0, n); and then finish(), once. The ranges depend
-// on n and grain alone. They begin in order; chance decides which thread has
-// which range, and in what order they end.
+// on n and grain alone. Each thread has a share of them, which it takes in
+// order; then it takes what others have left. So threads do not write to
+// neighbouring memory, where they would wait for each other in page faults.
 //
 // The calling thread works too. When no range is left, it waits briefly for
 // threads that still work on one. If they take longer, it returns a Future. (A
@@ -71,6 +85,15 @@ template <typename Body, typename Finish = internal::Nothing>
 HandlerResult ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
                           Body body, Finish finish = {}) {
   return ParallelPhases(pool, 1, n, grain, std::move(body), std::move(finish));
+}
+
+// ParallelFor, but all ranges begin in order. So a range may wait for results
+// of the ranges below.
+template <typename Body>
+HandlerResult ParallelInOrder(xla::ffi::ThreadPool pool, int64_t n,
+                              int64_t grain, Body body) {
+  return internal::RunRanges(pool, 1, n, grain, /*in_order=*/true,
+                             std::move(body), internal::Nothing());
 }
 
 // The grain that keeps work below about 512 KiB of memory traffic on one

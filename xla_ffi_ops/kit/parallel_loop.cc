@@ -63,18 +63,51 @@ Error Wait(xla::ffi::Future& future) {
   return result;
 }
 
-bool ParallelLoop::Run() {
+ParallelLoop::ParallelLoop(const Split& split)
+    : split_(split),
+      shares_(split.shares > 1 ? split.shares : 0),
+      unfinished_(split.ranges) {
+  BeginShares();
+}
+
+ParallelLoop::~ParallelLoop() = default;
+
+int64_t ParallelLoop::First(int64_t share) const {
+  const int64_t longer = split_.ranges % split_.shares;
+  return split_.ranges / split_.shares * share + std::min(share, longer);
+}
+
+void ParallelLoop::BeginShares() {
+  for (size_t i = 0; i < shares_.size(); ++i) {
+    shares_[i].store(First(i), std::memory_order_relaxed);
+  }
+}
+
+// next_ has counted the caller, so that some share has a range for it.
+int64_t ParallelLoop::Take(int64_t share) {
+  while (true) {
+    const int64_t end = First(share + 1);
+    std::atomic<int64_t>& next = shares_[share];
+    if (next.load(std::memory_order_relaxed) < end) {
+      const int64_t range = next.fetch_add(1, std::memory_order_relaxed);
+      if (range < end) return range;
+    }
+    share = (share + 1) % split_.shares;
+  }
+}
+
+bool ParallelLoop::Run(int64_t share) {
   const int64_t steps = split_.ranges + 1;
   int64_t next;
   while ((next = next_.fetch_add(1, std::memory_order_relaxed)) <
          split_.ranges * split_.phases) {
     const int64_t phase = next / split_.ranges;
-    const int64_t range = next % split_.ranges;
-    // Running threads have all that is left of the phase before: ranges are
-    // taken in order. So this takes no longer than a range does.
+    // Running threads have all that is left of the phase before. So this takes
+    // no longer than a range does.
     while (phase_.load(std::memory_order_acquire) < phase) {
       std::this_thread::yield();
     }
+    const int64_t range = shares_.empty() ? next % split_.ranges : Take(share);
     const int64_t step = phase * steps + range;
     const int64_t begin = range * split_.grain;
     const int64_t end = begin + std::min(split_.grain, split_.n - begin);
@@ -91,6 +124,7 @@ bool ParallelLoop::Run() {
       return true;
     }
     unfinished_.store(split_.ranges, std::memory_order_relaxed);
+    BeginShares();
     phase_.store(phase + 1, std::memory_order_release);
   }
   return false;
@@ -120,8 +154,8 @@ HandlerResult RunLoop(xla::ffi::ThreadPool pool, int64_t threads,
   xla::ffi::Future future(promise);
   try {
     for (int64_t i = 1; i < threads; ++i) {
-      pool.Schedule(Task([loop, promise] {
-        if (loop->Run()) Resolve(promise, loop->error());
+      pool.Schedule(Task([loop, promise, i] {
+        if (loop->Run(i)) Resolve(promise, loop->error());
       }));
     }
   } catch (const std::bad_alloc&) {

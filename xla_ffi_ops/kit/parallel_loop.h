@@ -13,6 +13,7 @@
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "xla/ffi/api/ffi.h"
 
@@ -104,17 +105,20 @@ struct Split {
   int64_t grain;
   int64_t ranges;
   int64_t phases = 1;
+  // A thread takes the ranges of its own share first. With one share, all
+  // ranges begin in order.
+  int64_t shares = 1;
 };
 
 class ParallelLoop {
  public:
-  explicit ParallelLoop(const Split& split)
-      : split_(split), unfinished_(split.ranges) {}
-  virtual ~ParallelLoop() = default;
+  explicit ParallelLoop(const Split& split);
+  virtual ~ParallelLoop();
 
-  // Takes ranges until none is left. Returns true in the thread that ended the
-  // last one, when all of the loop's work is done and `error` is final.
-  bool Run();
+  // Takes ranges until none is left, those of its share first. Returns true in
+  // the thread that ended the last one, when all of the loop's work is done and
+  // `error` is final.
+  bool Run(int64_t share = 0);
 
   // Waits for other threads to end the last ranges, for a moment. Returns true
   // if they have, and `error` is final.
@@ -135,7 +139,13 @@ class ParallelLoop {
   }
   void Done(int64_t step, xla::ffi::Error error);
 
+  // The first range of a share, which is the end of the one before.
+  int64_t First(int64_t share) const;
+  void BeginShares();
+  int64_t Take(int64_t share);
+
   const Split split_;
+  std::vector<std::atomic<int64_t>> shares_;  // the next range; none for one
   std::atomic<int64_t> next_{0};
   std::atomic<int64_t> phase_{0};
   std::atomic<int64_t> unfinished_;  // ranges of the phase

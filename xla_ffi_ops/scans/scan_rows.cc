@@ -156,8 +156,8 @@ HandlerResult ScanRows(const CpuContext& device,
       rows < 2 * threads) {
     const auto shared =
         std::make_shared<SharedBlocks>(std::move(kernel), from, to, rows);
-    return ParallelFor(device.pool, shared->count(), 1,
-                       [=](int64_t index, int64_t) { shared->Run(index); });
+    return ParallelInOrder(device.pool, shared->count(), 1,
+                           [=](int64_t index, int64_t) { shared->Run(index); });
   }
   // A few rows would be a narrow tile. All threads do the same: the last bits
   // may differ.

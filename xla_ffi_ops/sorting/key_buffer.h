@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <new>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
+#include "xla_ffi_ops/kit/fresh_pages.h"
 
 namespace xla_ffi_ops::internal {
 
@@ -25,11 +23,7 @@ class KeyBuffer {
       return;
     }
     keys_ = static_cast<Key*>(::operator new(bytes_, kPage));
-#ifdef MADV_HUGEPAGE
-    // Without them, it is slower and no less right.
-    const size_t page = static_cast<size_t>(kPage);
-    madvise(keys_, bytes_ / page * page, MADV_HUGEPAGE);
-#endif
+    AskForHugePages(keys_, bytes_);
   }
   ~KeyBuffer() {
     if (is_large()) {

@@ -74,8 +74,8 @@ void TestWaitsForRangesAtWork() {
           sums += done[0] + done[1];
           return;
         }
-        if (begin == 0) helper.WaitForTheOther();
-        if (begin == 1) later = std::thread([&] { helper.GoOn(); });
+        if (begin == 1) helper.WaitForTheOther();
+        if (begin == 0) later = std::thread([&] { helper.GoOn(); });
         done[begin] = 1;
       });
   later.join();

@@ -54,14 +54,20 @@ void TestNeverWaitsForThePool() {
   CHECK(finished == 1);
 }
 
+// The first task of the pool has the second of four shares, and does all else,
+// too.
 void TestPoolThatRunsTasksAtOnce() {
   FakeXla xla(4);
   xla.schedule = [](FakeXla::Task task) { task(); };
-  int calls = 0;
-  HandlerResult status =
-      ParallelFor(xla.pool(), 10, 1, [&](int64_t, int64_t) { ++calls; });
+  std::vector<int64_t> begun;
+  const auto body = [&](int64_t begin, int64_t) { begun.push_back(begin); };
+  HandlerResult status = ParallelFor(xla.pool(), 10, 1, body);
   CHECK(Result(status).success());
-  CHECK(calls == 10);
+  CHECK(begun == std::vector<int64_t>({3, 4, 5, 6, 7, 8, 9, 0, 1, 2}));
+  begun.clear();
+  HandlerResult in_order = ParallelInOrder(xla.pool(), 10, 1, body);
+  CHECK(Result(in_order).success());
+  CHECK(begun == std::vector<int64_t>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }
 
 void TestFuture() {
@@ -73,7 +79,7 @@ void TestFuture() {
   HandlerResult status = ParallelFor(
       xla.pool(), 2, 1,
       [&, counted = Counted(alive)](int64_t begin, int64_t) {
-        if (begin == 0) helper.WaitForTheOther();
+        if (begin == 1) helper.WaitForTheOther();
         done[begin] = 1;
       },
       [&, counted = Counted(alive)] { sum = done[0] + done[1]; });

@@ -52,8 +52,8 @@ class Threads {
   std::vector<std::thread> threads_;
 };
 
-// A loop of two ranges, of which another thread has the first one. It returns
-// when the second is done, and the first goes on at SecondDone().
+// A loop of two ranges, of which another thread has the second one. It returns
+// when the first is done, and the second goes on at GoOn().
 class SlowHelper {
  public:
   explicit SlowHelper(FakeXla& xla) {
@@ -62,7 +62,7 @@ class SlowHelper {
       started_.Wait();
     };
   }
-  // To be called in the first range.
+  // To be called in the second range.
   void WaitForTheOther() {
     started_.Set();
     go_on_.Wait();

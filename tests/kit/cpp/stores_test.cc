@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that are larger than caches store their results otherwise, with the
 // same bits: aligned or not, in place, and if one result is not wanted.
-#include <sys/mman.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +12,6 @@
 #include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/kit/float16.h"
 #include "xla_ffi_ops/kit/formula.h"
-#include "xla_ffi_ops/kit/fresh_pages.h"
 #include "xla_ffi_ops/kit/rows.h"
 #include "xla_ffi_ops/kit/run_formula.h"
 
@@ -146,30 +143,11 @@ void Test() {
   }
 }
 
-// Until its first access, a page is fresh. Nobody knows of memory that is none
-// of the process's.
-void TestFreshPages() {
-  char* const pages = static_cast<char*>(
-      mmap(nullptr, 3 * 4096, PROT_READ | PROT_WRITE,
-           MAP_PRIVATE | MAP_ANONYMOUS, /*fd=*/-1, /*offset=*/0));
-  CHECK(pages != MAP_FAILED);
-  CHECK(madvise(pages, 3 * 4096, MADV_NOHUGEPAGE) == 0);
-  const auto address = reinterpret_cast<uintptr_t>(pages);
-  pages[4096] = 1;
-  for (const int i : {0, 1, 4095}) {
-    CHECK(internal::IsFreshPage(address + i));
-    CHECK(!internal::IsFreshPage(address + 4096 + i));
-  }
-  munmap(pages, 3 * 4096);
-  CHECK(!internal::IsFreshPage(address));
-}
-
 }  // namespace
 }  // namespace xla_ffi_ops
 
 int main() {
   using namespace xla_ffi_ops;  // NOLINT
-  TestFreshPages();
   PrefersNonTemporal() = true;  // Not only on the processors that do.
   Test<float>();
   Test<double>();
