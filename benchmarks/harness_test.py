@@ -179,6 +179,8 @@ class HarnessTest(parameterized.TestCase):
     every = list(map("/".join, benchmark.lines(["*"], gpu=True)))
     self.assertIn("softmax/65536x8192/float16/both/device", every)
     self.assertNotIn("softmax/8x4/float16/both/call", every)
+    with self.assertRaisesRegex(SystemExit, "^No op 'sotfmax'; .* softmax"):
+      benchmark.lines(["sotfmax/8x4"], gpu=False)
 
   def test_entries_are_of_modules(self):
     """torch.compile drops out else."""

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Large results of handlers get huge pages, without any setting."""
 
+import os
 import pathlib
 import re
 
+os.environ["JAX_PLATFORMS"] = "cpu"
+
 from absl.testing import absltest
+from absl.testing import parameterized
+import jax
 import jax.numpy as jnp
 
 from jax_ffi_ops import rms_norm
@@ -14,7 +19,7 @@ _SYSTEM = pathlib.Path("/sys/kernel/mm/transparent_hugepage")
 
 def _wants_huge_pages(x):
   """Returns whether the middle of an array was advised to have huge pages."""
-  address = x.unsafe_buffer_pointer() + x.nbytes // 2
+  address = jax.block_until_ready(x).unsafe_buffer_pointer() + x.nbytes // 2
   found = False
   for line in pathlib.Path("/proc/self/smaps").read_text().splitlines():
     if place := re.match("([0-9a-f]+)-([0-9a-f]+) ", line):
@@ -24,11 +29,17 @@ def _wants_huge_pages(x):
   raise ValueError(f"no memory at {address:x}")
 
 
-class HugePagesTest(absltest.TestCase):
+class HugePagesTest(parameterized.TestCase):
 
-  def test_large_result(self):
-    x = jnp.ones((12288, 1024))  # 48 MiB
-    self.assertEqual(_wants_huge_pages(rms_norm(x)), _SYSTEM.exists())
+  def setUp(self):
+    super().setUp()
+    if _wants_huge_pages(jnp.ones((12288, 1024))):
+      self.skipTest("All large arrays have huge pages.")
+
+  @parameterized.parameters((12288, True), (4096, False))
+  def test_result(self, rows, large):
+    y = rms_norm(jnp.ones((rows, 1024)))
+    self.assertEqual(_wants_huge_pages(y), large and _SYSTEM.exists())
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@
 namespace xla_ffi_ops::internal {
 
 // Whether the page of 4 KiB at this address is still to be given. glibc's
-// default heap gets each array above 32 MiB from the system. Where nobody can
-// tell, no page is.
+// default heap gets each array above 32 MiB from the system. False where the
+// system cannot tell.
 inline bool IsFreshPage([[maybe_unused]] uintptr_t address) {
 #ifdef __linux__
   unsigned char given = 1;
@@ -24,15 +24,13 @@ inline bool IsFreshPage([[maybe_unused]] uintptr_t address) {
 #endif
 }
 
-// Asks the system for pages of 2 MiB for a large array that has no pages yet.
-// With glibc's default heap, rms_norm of 64 MiB then takes a third of the time:
-// most of it was page faults.
+// Asks the system for pages of 2 MiB for an array, if its middle is still
+// fresh.
 inline void AskForHugePages([[maybe_unused]] const void* data,
                             [[maybe_unused]] uintptr_t bytes) {
 #ifdef MADV_HUGEPAGE
-  constexpr uintptr_t kLeast = 4 << 20;  // has a page of 2 MiB
   const auto begin = reinterpret_cast<uintptr_t>(data);
-  if (bytes < kLeast || !IsFreshPage(begin + bytes / 2)) return;
+  if (!IsFreshPage(begin + bytes / 2)) return;
   const uintptr_t first = (begin + 4095) & ~uintptr_t{4095};
   const uintptr_t end = (begin + bytes) & ~uintptr_t{4095};
   // Without them, it is slower and no less right.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "xla_ffi_ops/kit/handler.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <new>
 #include <optional>
 #include <sstream>
@@ -53,11 +55,18 @@ std::string WithAttributeNames(std::string message, const char* binding) {
 }  // namespace
 
 void AskForHugePages(const XLA_FFI_CallFrame& frame) {
-  if (AsksForMetadata(frame)) return;
+  // glibc maps such an array alone: no other gets huge pages after it.
+  constexpr size_t kLarge = size_t{32} << 20;
+  // XLA's headers have not checked the frame yet.
+  if (frame.struct_size < XLA_FFI_CallFrame_STRUCT_SIZE ||
+      frame.stage != XLA_FFI_ExecutionStage_EXECUTE || AsksForMetadata(frame)) {
+    return;
+  }
   for (int64_t i = 0; i < frame.rets.size; ++i) {
     if (frame.rets.types[i] != XLA_FFI_RetType_BUFFER) continue;
     const ffi::AnyBuffer result(
         static_cast<XLA_FFI_Buffer*>(frame.rets.rets[i]));
+    if (result.size_bytes() < kLarge) continue;
     AskForHugePages(result.untyped_data(), result.size_bytes());
   }
 }

@@ -24,9 +24,8 @@ struct CpuContext {
 namespace internal {
 
 template <typename Body, typename Finish>
-HandlerResult RunRanges(xla::ffi::ThreadPool pool, int64_t phases, int64_t n,
-                        int64_t grain, bool in_order, Body body,
-                        Finish finish) {
+HandlerResult RunSplit(xla::ffi::ThreadPool pool, int64_t phases, int64_t n,
+                       int64_t grain, bool in_order, Body body, Finish finish) {
   using Loop = LoopOf<Body, Finish>;
   if (n <= 0) return FinishAll(phases, finish);
   grain = std::max<int64_t>(1, grain);
@@ -58,15 +57,15 @@ template <typename Body, typename Finish = internal::Nothing>
 HandlerResult ParallelPhases(xla::ffi::ThreadPool pool, int64_t phases,
                              int64_t n, int64_t grain, Body body,
                              Finish finish = {}) {
-  return internal::RunRanges(pool, phases, n, grain, /*in_order=*/false,
-                             std::move(body), std::move(finish));
+  return internal::RunSplit(pool, phases, n, grain, /*in_order=*/false,
+                            std::move(body), std::move(finish));
 }
 
 // Calls body(begin, end) for the ranges of `grain` items, of which the last may
 // be shorter, that make up [0, n); and then finish(), once. The ranges depend
 // on n and grain alone. Each thread has a share of them, which it takes in
-// order; then it takes what others have left. So threads do not write to
-// neighbouring memory, where they would wait for each other in page faults.
+// order; then it takes what others have left. So two threads seldom write to
+// the same huge page first: both would clear it.
 //
 // The calling thread works too. When no range is left, it waits briefly for
 // threads that still work on one. If they take longer, it returns a Future. (A
@@ -88,12 +87,12 @@ HandlerResult ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
 }
 
 // ParallelFor, but all ranges begin in order. So a range may wait for results
-// of the ranges below.
+// of the ranges below. No range may fail then: others may be waiting for it.
 template <typename Body>
 HandlerResult ParallelInOrder(xla::ffi::ThreadPool pool, int64_t n,
                               int64_t grain, Body body) {
-  return internal::RunRanges(pool, 1, n, grain, /*in_order=*/true,
-                             std::move(body), internal::Nothing());
+  return internal::RunSplit(pool, 1, n, grain, /*in_order=*/true,
+                            std::move(body), internal::Nothing());
 }
 
 // The grain that keeps work below about 512 KiB of memory traffic on one

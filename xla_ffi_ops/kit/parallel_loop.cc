@@ -70,8 +70,6 @@ ParallelLoop::ParallelLoop(const Split& split)
   BeginShares();
 }
 
-ParallelLoop::~ParallelLoop() = default;
-
 int64_t ParallelLoop::First(int64_t share) const {
   const int64_t longer = split_.ranges % split_.shares;
   return split_.ranges / split_.shares * share + std::min(share, longer);
@@ -83,7 +81,8 @@ void ParallelLoop::BeginShares() {
   }
 }
 
-// next_ has counted the caller, so that some share has a range for it.
+// next_ has counted the caller, and counts as many as there are ranges. So some
+// share has one left.
 int64_t ParallelLoop::Take(int64_t share) {
   while (true) {
     const int64_t end = First(share + 1);
@@ -102,8 +101,8 @@ bool ParallelLoop::Run(int64_t share) {
   while ((next = next_.fetch_add(1, std::memory_order_relaxed)) <
          split_.ranges * split_.phases) {
     const int64_t phase = next / split_.ranges;
-    // Running threads have all that is left of the phase before. So this takes
-    // no longer than a range does.
+    // Running threads have taken, or are taking, all ranges of the phase
+    // before. So this takes no longer than a range does.
     while (phase_.load(std::memory_order_acquire) < phase) {
       std::this_thread::yield();
     }

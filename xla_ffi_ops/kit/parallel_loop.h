@@ -113,7 +113,7 @@ struct Split {
 class ParallelLoop {
  public:
   explicit ParallelLoop(const Split& split);
-  virtual ~ParallelLoop();
+  virtual ~ParallelLoop() = default;
 
   // Takes ranges until none is left, those of its share first. Returns true in
   // the thread that ended the last one, when all of the loop's work is done and
@@ -141,11 +141,12 @@ class ParallelLoop {
 
   // The first range of a share, which is the end of the one before.
   int64_t First(int64_t share) const;
-  void BeginShares();
+  void BeginShares();  // no other thread is in Take
   int64_t Take(int64_t share);
 
   const Split split_;
-  std::vector<std::atomic<int64_t>> shares_;  // the next range; none for one
+  std::vector<std::atomic<int64_t>>
+      shares_;  // the next range of each; empty for one
   std::atomic<int64_t> next_{0};
   std::atomic<int64_t> phase_{0};
   std::atomic<int64_t> unfinished_;  // ranges of the phase

@@ -20,7 +20,7 @@ ffi::Error result_of_slow;
 
 HandlerResult Slow(CpuContext device) {
   return ParallelFor(device.pool, 2, 1, [](int64_t begin, int64_t) {
-    if (begin == 1) return ffi::Error::Success();
+    if (begin == 0) return ffi::Error::Success();
     slow_helper->WaitForTheOther();
     return result_of_slow;
   });

@@ -18,8 +18,8 @@ namespace {
 
 namespace ffi = ::xla::ffi;
 
-// The helper takes the ranges of its share, and then the first one, which fails
-// after the second. The others are not begun.
+// The helper does its share, from 50 on, and then begins range 0. Meanwhile
+// range 1 fails, and range 0 fails later. Ranges from 2 on are not begun.
 void TestErrorIsThatOfTheLowestRange() {
   FakeXla xla(2);
   SlowHelper helper(xla);

@@ -54,8 +54,8 @@ void TestNeverWaitsForThePool() {
   CHECK(finished == 1);
 }
 
-// The first task of the pool has the second of four shares, and does all else,
-// too.
+// The first task of the pool begins with the second of four shares, and then
+// does the others.
 void TestPoolThatRunsTasksAtOnce() {
   FakeXla xla(4);
   xla.schedule = [](FakeXla::Task task) { task(); };

@@ -52,8 +52,8 @@ class Threads {
   std::vector<std::thread> threads_;
 };
 
-// A loop of two ranges, of which another thread has the second one. It returns
-// when the first is done, and the second goes on at GoOn().
+// Another thread that works on a loop, alone until it waits for the caller. The
+// loop returns without it, and it goes on at GoOn().
 class SlowHelper {
  public:
   explicit SlowHelper(FakeXla& xla) {
@@ -62,7 +62,7 @@ class SlowHelper {
       started_.Wait();
     };
   }
-  // To be called in the second range.
+  // To be called in one of its ranges.
   void WaitForTheOther() {
     started_.Set();
     go_on_.Wait();

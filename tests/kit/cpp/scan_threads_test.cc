@@ -23,7 +23,7 @@ std::vector<T> Numbers(int64_t n) {
   return x;
 }
 
-// Calls run(device, y) with 1, 2 and 8 threads.
+// Calls run(device, y) with 1, 2 and 8 threads, and in a full pool.
 template <typename T, typename Run>
 void CheckThreads(int64_t size, Run run) {
   std::vector<T> first;
@@ -37,6 +37,14 @@ void CheckThreads(int64_t size, Run run) {
     if (first.empty()) first = y;
     CHECK(std::memcmp(y.data(), first.data(), size * sizeof(T)) == 0);
   }
+  // A full pool runs its first task at once, which then must not wait for
+  // others.
+  FakeXla full(8);
+  full.schedule = [](FakeXla::Task task) { task(); };
+  std::vector<T> y(size, T(-1.0f));
+  HandlerResult status = run(CpuContext{full.pool()}, y.data());
+  CHECK(Result(status).success());
+  CHECK(std::memcmp(y.data(), first.data(), size * sizeof(T)) == 0);
 }
 
 template <typename Op, typename OpDTypes>
