@@ -71,6 +71,12 @@ def arithmetic(a, b):
   )  # fmt: skip
 
 
+def _of_jax_0_12(a, b):
+  if not hasattr(lax, "polynomial"):
+    return ()
+  return lax.one_minus_square(a), lax.polynomial(a, (0.5, b, -2.0))
+
+
 @_family((6,), (6,))
 def functions(a, b):
   inside = jnp.clip(a, -0.9, 0.9)
@@ -83,7 +89,8 @@ def functions(a, b):
       lax.erf_inv(inside), jnp.cbrt(a), jnp.sinh(a), jnp.cosh(a),
       jnp.arcsin(inside), jnp.arccos(inside), jnp.arctan(a), jnp.exp2(a),
       jnp.arcsinh(a), jnp.arccosh(1 + jnp.abs(a)), jnp.arctanh(inside),
-      lax.pow(a, b), jnp.arctan2(a, b),
+      lax.pow(a, b), jnp.arctan2(a, b), jnp.log2(jnp.abs(a)),
+      *_of_jax_0_12(a, b),
   )  # fmt: skip
 
 

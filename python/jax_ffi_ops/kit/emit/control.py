@@ -104,7 +104,7 @@ def _reads(args):
 @rule("scan", of_keys=True, folds=False)
 def _scan(body, equation, *args):
   writer, params = body.writer, equation.params
-  consts, carries = params["num_consts"], params["num_carry"]
+  consts, carries = jaxprs.scan_counts(params)
   length, closed = params["length"], params["jaxpr"]
   lanes, varying = uniform.scan(params, [x.lanes for x in args])
   fixed = [_constant(body, x) for x in args[:consts]]

@@ -207,3 +207,26 @@ def _split(params, x):
   ends = [0, *itertools.accumulate(params["sizes"])]
   part = functools.partial(jax.lax.slice_in_dim, x, axis=params["axis"])
   return list(map(part, ends, ends[1:]))
+
+
+# New in jax 0.12.
+@formula("one_minus_square")
+def _one_minus_square(params, x):
+  del params
+  return (1 + x) * (1 - x)
+
+
+@formula("log2")
+def _log2(params, x):
+  del params
+  return jax.lax.log(x) * np.asarray(1 / np.log(2), x.dtype)
+
+
+@formula("polynomial")
+def _polynomial(params, x, *coefficients):
+  """The first coefficient is the constant term."""
+  del params
+  found = coefficients[-1]
+  for c in coefficients[-2::-1]:
+    found = found * x + c
+  return found

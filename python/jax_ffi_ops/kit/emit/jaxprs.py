@@ -84,3 +84,11 @@ def folded(equation, operands):
   found = found if equation.primitive.multiple_results else [found]
   found = [jax.random.key_data(x) if is_key(x) else x for x in found]
   return [values.Constant.of(x) for x in found]
+
+
+def scan_counts(params) -> tuple[int, int]:
+  """Returns how many operands of a scan are constants, and how many carries."""
+  if "ft_in" in params:  # jax 0.12
+    consts, carries, _ = map(len, params["ft_in"].unpack())
+    return consts, carries
+  return params["num_consts"], params["num_carry"]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from jax.extend import core as jex_core
 
+from jax_ffi_ops.kit.emit import jaxprs
 from jax_ffi_ops.kit.emit import rules
 
 
@@ -47,7 +48,7 @@ def _fixed_point(step, carry):
 
 def scan(params, lanes: Sequence[bool]) -> tuple[list[bool], list[bool]]:
   """Returns which carries differ, and which results."""
-  consts, carries = params["num_consts"], params["num_carry"]
+  consts, carries = jaxprs.scan_counts(params)
   jaxpr = params["jaxpr"].jaxpr
   first, xs = list(lanes[:consts]), list(lanes[consts + carries :])
 
