@@ -9,6 +9,8 @@ test_geometric_transform_vs_padded, test_map_coordinates01,
 test_map_coordinates03.
 """
 
+from unittest import mock
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
@@ -51,10 +53,29 @@ def _bound(x, dtype):
   return float(gamma(_ROUNDINGS * max(1, np.ndim(x)), dtype)) * size
 
 
+_scipys = ndimage.spline_filter1d
+
+
+def _spline_filter1d(x, order=3, axis=-1, output=np.float64, mode="mirror"):
+  """SciPy's, without the error that 1.17 has where it reflects short lines."""
+  n = x.shape[axis]
+  if _NUMPY.get(mode, mode) not in ("symmetric", "edge") or n < 2:
+    return _scipys(x, order, axis, output, mode)
+  to = output if isinstance(output, np.ndarray) else None
+  both = np.concatenate([x, np.flip(x, axis)], axis)
+  dtype = output if to is None else to.dtype
+  found = _scipys(both, order, axis, dtype, "grid-wrap")
+  return np.take(found, np.arange(n), axis, out=to)
+
+
 class _Test(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
+    for module in (ndimage, ndimage._interpolation):
+      self.enter_context(
+          mock.patch.object(module, "spline_filter1d", _spline_filter1d)
+      )
     self.enter_context(jax.enable_x64(True))
     self.enter_context(kit.handlers_at_any_speed())
     self._rng = np.random.default_rng(0)

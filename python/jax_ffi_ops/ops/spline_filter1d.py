@@ -57,22 +57,9 @@ def _before(n, z, extension):
   weights = np.zeros(n)
   steps = np.arange(_TERMS)
   np.add.at(weights, extended(-1 - steps, n, extension), z**steps)
-  if extension == "reflect":
-    weights += _last_term(weights, z)
   few = min(n, _TERMS + 1)
   at = n - few if extension == "grid-wrap" else 0
   return at, weights[at : at + few]
-
-
-def _last_term(weights, z):
-  """What SciPy (1.6 to 1.17) adds: it takes a sum for the line's first element.
-
-  For n elements that is about z^(2 n - 1).
-  """
-  n, power = len(weights), z ** (2 * len(weights))
-  first, last = np.eye(n)[[0, -1]]
-  others = weights * (1 - power) - z ** (n - 1) * last - power / z * first
-  return power / z * (others - first) / (1 - power)
 
 
 def _behind(n, z, extension):
