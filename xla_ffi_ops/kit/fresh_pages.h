@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "xla_ffi_ops/kit/store_vector.h"
+
 namespace xla_ffi_ops::internal {
 
 // Whether the page of 4 KiB at this address is still to be given. glibc's
@@ -17,7 +19,8 @@ namespace xla_ffi_ops::internal {
 inline bool IsFreshPage([[maybe_unused]] uintptr_t address) {
 #ifdef __linux__
   unsigned char given = 1;
-  void* const page = reinterpret_cast<void*>(address & ~uintptr_t{4095});
+  void* const page =
+      reinterpret_cast<void*>(address & ~uintptr_t{kPageBytes - 1});
   return mincore(page, 1, &given) == 0 && (given & 1) == 0;
 #else
   return false;
@@ -31,8 +34,8 @@ inline void AskForHugePages([[maybe_unused]] const void* data,
 #ifdef MADV_HUGEPAGE
   const auto begin = reinterpret_cast<uintptr_t>(data);
   if (!IsFreshPage(begin + bytes / 2)) return;
-  const uintptr_t first = (begin + 4095) & ~uintptr_t{4095};
-  const uintptr_t end = (begin + bytes) & ~uintptr_t{4095};
+  const uintptr_t first = (begin + kPageBytes - 1) & ~uintptr_t{kPageBytes - 1};
+  const uintptr_t end = (begin + bytes) & ~uintptr_t{kPageBytes - 1};
   // Without them, it is slower and no less right.
   madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
 #endif

@@ -145,8 +145,8 @@ class ParallelLoop {
   int64_t Take(int64_t share);
 
   const Split split_;
-  std::vector<std::atomic<int64_t>>
-      shares_;  // the next range of each; empty for one
+  // The next range of each share; empty if there is one.
+  std::vector<std::atomic<int64_t>> shares_;
   std::atomic<int64_t> next_{0};
   std::atomic<int64_t> phase_{0};
   std::atomic<int64_t> unfinished_;  // ranges of the phase
