@@ -109,7 +109,42 @@ class KitAttributesTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "op: a must fit into"):
       kit.Attribute(kind).convert("op", "a", value)
 
+  def test_integers_of_all_types(self):
+    """Each is kept, or refused: for no pair of types does it become another."""
+    integers = (np.int8, np.int16, np.int32, np.int64)
+    integers += (np.uint8, np.uint16, np.uint32, np.uint64)
+    values = [0, 1, 127, 128, 255, 256, 300, 2**24 + 1, 2**31, 2**40, 2**53 + 1]
+    values += [2**63 - 1, 2**63, 2**64 - 1, -1, -128, -129, -(2**31) - 1]
+    for kind in (*integers, np.float32, np.float64):
+      limits = np.iinfo(kind) if kind in integers else np.finfo(kind)
+      for own in (int, *integers):
+        for value in values:
+          if own is not int and not (
+              np.iinfo(own).min <= value <= np.iinfo(own).max
+          ):
+            continue
+          fits = limits.min <= value <= limits.max and (
+              kind in integers or int(kind(value)) == value
+          )
+          scalar, flat = kit.Attribute(kind), kit.Attribute([kind])
+          array = [value] if own is int else np.array([value], own)
+          with self.subTest(kind=kind, own=own, value=value):
+            if fits:
+              self.assertEqual(
+                  scalar.convert("op", "a", own(value)).value, value
+              )
+              self.assertEqual(flat.convert("op", "a", array).value[0], value)
+              continue
+            with self.assertRaisesRegex(ValueError, "op: a must fit into"):
+              scalar.convert("op", "a", own(value))
+            with self.assertRaisesRegex(
+                ValueError, r"op: a\[0\] must fit into"
+            ):
+              flat.convert("op", "a", array)
+
   @parameterized.parameters(
+      (np.int32, np.float32(1)), (np.int32, np.array(1)), (np.int32, np.True_),
+      (np.float32, np.array(1)), (np.float32, np.True_), (np.bool_, np.int8(1)),
       (np.int32, 1.0), (np.int32, True), (np.bool_, 1), (str, 1),
       (np.float32, "1"), ([np.int32], [1.5]), ([np.float32], ["1"]), ([np.float32], [True]),
       ([np.float32], 1.0), ([np.float32], None), ([np.float32], "1"),

@@ -160,6 +160,9 @@ class Attribute:
       raise TypeError(
           f"{op}: {name} must be {_NAMES[dtype.kind]}, got {value!r}."
       )
+    is_integer = isinstance(value, numbers.Integral) and not is_bool
+    if is_integer:
+      value = int(value)  # NumPy's integers would wrap without a word.
     if self.minimum is not None and not value >= self.minimum:
       raise ValueError(
           f"{op}: {name} must be at least {self.minimum}, got {value}."
@@ -167,8 +170,12 @@ class Attribute:
     try:
       with np.errstate(over="raise"):
         converted = dtype.type(value)
-      # numpy.longdouble becomes an infinity without a word.
-      if dtype.kind == "f" and np.isinf(converted) and abs(value) != np.inf:
+      # numpy.longdouble becomes an infinity without a word, and an integer
+      # another one.
+      if dtype.kind == "f" and (
+          (np.isinf(converted) and abs(value) != np.inf)
+          or (is_integer and int(converted) != value)
+      ):
         raise OverflowError
     except (OverflowError, FloatingPointError) as error:
       raise ValueError(
