@@ -14,6 +14,11 @@ from jax_ffi_ops import histogram2d
 _N = 2**15
 
 
+# Of NumPy's arrays, jax refuses masks, and keeps 32 bits without x64.
+_MASKED = np.ma.array(np.arange(_N, dtype=np.float32), mask=np.arange(_N) > 9)
+_LONG = np.resize(np.array([2**40 + 5, 1, 7, 2**31]), _N)
+
+
 def _draw(dtype, n=_N, seed=0):
   x = np.random.default_rng(seed).normal(size=n) * 30
   return x.astype(dtype) if dtype != bool else x > 0
@@ -59,6 +64,18 @@ class HistogramTest(parameterized.TestCase):
     self._check(x, 7, (0, 10))
     self._check(x, 7, (-2.5, 0))
 
+  @parameterized.parameters((2, 1), (1.0, -2.5), (3e38, -1e38))
+  def test_falling_range(self, *ends):
+    x = _draw(np.float32)
+    self._check(x, 4, ends)
+    self._check(x, 11, ends, _draw(np.float32, seed=1))
+
+  @parameterized.parameters(False, True)
+  def test_long_integers(self, x64):
+    with jax.enable_x64(x64):
+      self._check(_LONG, 5, jit=False)
+      self._check(_draw(np.float32), 5, None, _LONG, jit=False)
+
   def test_weights_and_density(self):
     x, weights = _draw(np.float32), _draw(np.float32, seed=1)
     self._check(x.reshape(2, -1), 20, None, weights.reshape(2, -1), True)
@@ -93,6 +110,8 @@ class HistogramTest(parameterized.TestCase):
       (_draw(np.float32), 10, None, np.ones(3)),
       (_draw(np.float32), 1.5),
       ([1.0, 2.0],),
+      (_MASKED,),
+      (_draw(np.float32), 10, None, _MASKED),
   )
   def test_errors(self, *args):
     wrong = (NotImplementedError, TypeError, ValueError)
@@ -118,6 +137,7 @@ class Histogram2dTest(parameterized.TestCase):
   @parameterized.parameters(
       ((7, 20),), (5, [(0, 1), None]),
       (5, None, "weights", True),
+      (5, [(2, 1), (20, -30.5)]), (4, [None, (2, 1)], "weights"),
       (np.array([0.0, 1.0, 3.0]),), ((4, np.array([0.0, 1.0])),),
   )  # fmt: skip
   def test_arguments(self, bins, ranges=None, weights=None, density=None):
@@ -138,11 +158,22 @@ class Histogram2dTest(parameterized.TestCase):
     results = [f(x, y) for f in (histogram2d, jnp.histogram2d)]
     jax.tree.map(np.testing.assert_array_equal, *results)
 
+  @parameterized.parameters(False, True)
+  def test_long_integers(self, x64):
+    x = _draw(np.float32)
+    with jax.enable_x64(x64):
+      for args in ((_LONG, x), (x, _LONG), (x, x, 9, None, _LONG)):
+        results = [f(*args) for f in (histogram2d, jnp.histogram2d)]
+        jax.tree.map(np.testing.assert_array_equal, *results)
+
   @parameterized.parameters(
       (_draw(np.float32), _draw(np.float32, 5)),
       (_draw(np.float32), _draw(np.float32), [10]),
       (_draw(np.float32), _draw(np.float32), 10, [(0, 1)]),
       (_draw(np.float32), _draw(np.float32), 10, None, np.ones(3)),
+      (_MASKED, _draw(np.float32)),
+      (_draw(np.float32), _MASKED),
+      (_draw(np.float32), _draw(np.float32), 10, None, _MASKED),
   )
   def test_errors(self, *args):
     with self.assertRaises((TypeError, ValueError)) as expected:

@@ -89,6 +89,17 @@ class QuantileTest(parameterized.TestCase):
     self._check(name, _strange(), 0)
     self._check(name, _strange())
 
+  @parameterized.parameters("median", "nanmedian")
+  def test_what_jax_does_to_numpys_arrays(self, name):
+    """Without x64, it keeps 32 bits of integers; it refuses masks."""
+    for x64 in (False, True):
+      with jax.enable_x64(x64):
+        self._check(name, np.array([2**40 + 5, 1, 2**31]))
+        self._check(name, np.array([1e300, 1, 2]))
+    masked = np.ma.array(np.ones(4), mask=[0, 1, 0, 0])
+    with self.assertRaisesRegex(ValueError, "masked"):
+      getattr(jax_ffi_ops, name)(masked)
+
   @parameterized.parameters("percentile", "nanpercentile")
   def test_percentile(self, name):
     self._check(name, _draw(), 35)
@@ -180,6 +191,8 @@ class QuantileTest(parameterized.TestCase):
       ([1.0], 0.5),
       (np.ones(3, np.complex64), 0.5),
       (np.ones((3, 0), np.float32), 0.5, 1),
+      (np.ma.array(np.ones(4), mask=[0, 1, 0, 0]), 0.5),
+      (np.ones(4), np.ma.array([0.5, 0.6], mask=[0, 1])),
   )
   def test_errors(self, *args):
     wrong = (TypeError, ValueError, AttributeError)

@@ -15,6 +15,7 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import devices
 from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.kit.testing.base import THOROUGH
 
@@ -260,6 +261,30 @@ class ExtremumTest(SplitScanTest):
 
   def errors(self, *_):
     return 0
+
+  def test_not_a_number_in_a_piece(self):
+    """A device tells the others, wherever in its piece the NaN is.
+
+    XLA's maximum over rows loses it: it takes vectors for this.
+    """
+    both = jax.jit(
+        lambda x, axis: [self.op(x, axis, reverse) for reverse in (0, 1)],
+        static_argnums=1,
+    )
+    kinds = jax.sharding.AxisType.Auto, jax.sharding.AxisType.Explicit
+    for dtype, (axis, kind) in itertools.product(
+        kit.FLOATING, enumerate(kinds)
+    ):
+      x = self.array(dtype, (64, 1024))
+      x[1, 9] = x[20, 700] = np.nan
+      spec = jax.sharding.PartitionSpec(*[None] * axis, "a")
+      mesh = devices.mesh(kind, a=8)
+      placed = jax.device_put(x, jax.sharding.NamedSharding(mesh, spec))
+      for reverse, y in enumerate(both(placed, axis)):
+        want = accumulate(self.ufunc, np.float64(x), axis, reverse=reverse)
+        np.testing.assert_array_equal(
+            np.float64(y), want, f"{x.dtype} {kind} {axis=} {reverse=}"
+        )
 
   def test_infinities(self):
     x = np.array([-np.inf, np.inf, 1, -np.inf, np.inf], np.float32)

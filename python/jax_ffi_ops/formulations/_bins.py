@@ -60,6 +60,8 @@ def _by_arithmetic(edges, x):
     return near + ~(x < edge)
 
   # Rounding keeps the order. So if each edge is near its position, a number
-  # between two edges is near one of them.
+  # between two edges is near one of them. Of a range that falls, the positions
+  # rise, but the edges do not: what a search returns there is jax's own.
+  rises = last > first
   even = jnp.abs(position(edges) - jnp.arange(bins + 1)) < 0.25
-  return lax.cond(jnp.all(even), nearest, _search, edges, x)
+  return lax.cond(rises & jnp.all(even), nearest, _search, edges, x)

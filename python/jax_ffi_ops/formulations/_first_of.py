@@ -80,15 +80,7 @@ def _index(x, axis, plain, pick, reduce):
 
 def _first(x, pick, plain_reduce):
   """Returns the first index along axis 1 of 3."""
-
-  def reduce(x, axis, keepdims=False):
-    best = plain_reduce(x, axis=axis, keepdims=keepdims)
-    if not jnp.issubdtype(x.dtype, jnp.floating):
-      return best
-    # On a CPU, jax.numpy.max of float32 ignores NaNs.
-    has_nan = jnp.any(x != x, axis=axis, keepdims=keepdims)
-    return jnp.where(has_nan, jnp.nan, best)
-
+  reduce = functools.partial(kit.extremum, plain_reduce)
   outer, n, inner = x.shape
   size = _BLOCK if inner == 1 and n >= _BLOCK else _SHORT_BLOCK
   blocks = x[:, : n // size * size].reshape(outer, n // size, size, inner)

@@ -63,7 +63,7 @@ def compute(
       or not jnp.issubdtype(jnp.result_type(q), jnp.floating)
   ):
     return plain()
-  x = jnp.asarray(a, _inexact.dtype(a))
+  (x,) = _inexact.arrays(a)
   ranks = None
   if isinstance(q, float) and not ignores_nan and not in_percent:
     # Outside of jit, each of them would compile a program.

@@ -45,13 +45,12 @@ def histogram(
   same_shape = weights is None or jnp.shape(weights) == jnp.shape(a)
   if not _bins.is_served(bins, *arrays) or not same_shape:
     return jnp.histogram(a, bins, range, weights, density)
-  dtype = _inexact.dtype(*arrays)
-  a = jnp.asarray(a, dtype)
-  weights = jnp.asarray(jnp.ones_like(a) if weights is None else weights, dtype)
+  a, *given = _inexact.arrays(*arrays)
+  weights = given[0] if given else jnp.ones_like(a)
   edges = jnp.histogram_bin_edges(a, bins, range)
   places = _bins.places(edges, a)
   places = jnp.where(a == edges[-1], len(edges) - 1, places)
-  counts = jnp.zeros(len(edges), dtype).at[places].add(weights)[1:]
+  counts = jnp.zeros(len(edges), a.dtype).at[places].add(weights)[1:]
   if density:
     counts = counts / jnp.diff(edges) / counts.sum()
   return counts, edges

@@ -51,21 +51,20 @@ def histogram2d(
       or any(pair_ is not None and np.shape(pair_) != (2,) for pair_ in ranges)
   ):
     return jnp.histogram2d(x, y, bins, range, weights, density)
-  dtype = _inexact.dtype(*arrays)
+  x, y, *given = _inexact.arrays(*arrays)
   all_edges, all_places = [], []
   for values, number, ends in zip((x, y), pair, ranges):
-    values = jnp.asarray(values, dtype)
     edges = jnp.histogram_bin_edges(values, number, ends)
     places = _bins.places(edges, values)
     all_places.append(places - (values == edges[-1]))
     all_edges.append(edges)
   shape = tuple(len(edges) + 1 for edges in all_edges)
   flat = jnp.ravel_multi_index(tuple(all_places), shape, mode="clip")
-  weights = None if weights is None else jnp.asarray(weights, dtype)
+  weights = given[0] if given else None
   counts = jnp.bincount(flat, weights, length=shape[0] * shape[1])
   counts = counts.reshape(shape)[1:-1, 1:-1]
   if density:
-    counts = counts.astype(dtype)
+    counts = counts.astype(x.dtype)
     counts /= counts.sum()
     for widths in jnp.ix_(*map(jnp.diff, all_edges)):
       counts /= widths

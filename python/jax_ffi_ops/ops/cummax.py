@@ -67,7 +67,7 @@ def extremum_split(scan_from, sign):
     scan_from: the op that scans a piece.
     sign: 1 if it finds minima, -1 if it finds maxima.
   """
-  extremum, place = (
+  reduce, place = (
       (jnp.min, jax.lax.argmin) if sign > 0 else (jnp.max, jax.lax.argmax)
   )
 
@@ -79,7 +79,7 @@ def extremum_split(scan_from, sign):
   @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
   def total(x, reverse):
     del reverse
-    return extremum(x)
+    return kit.extremum(reduce, x)
 
   @total.defjvp
   def _(reverse, primals, tangents):
@@ -87,7 +87,7 @@ def extremum_split(scan_from, sign):
     if reverse:
       x, x_dot = x[::-1], x_dot[::-1]
     first = place(x, 0, np.int32)
-    return extremum(x), x_dot.at[first].get(mode="promise_in_bounds")
+    return total(x, False), x_dot.at[first].get(mode="promise_in_bounds")
 
   def local(x, *, reverse):
     y = total(x, reverse)
