@@ -71,6 +71,20 @@ def arithmetic(a, b):
   )  # fmt: skip
 
 
+@_family((8,), (8,), (8,), dtypes=("float32", "int32", "float16"))
+def casts(a, b, c):
+  """Simulated quantization: what is cast to 16 bits has 16 bits."""
+  large, small = a * 40000, a * 2**-20
+  halves = np.float16, jnp.bfloat16
+  return (
+      *(x.astype(h).astype(np.float32) for x in (a, large, small, b)
+        for h in halves),
+      c.astype(jnp.bfloat16), (a > 0).astype(np.float16),
+      b.astype(np.int8).astype(jnp.bfloat16),
+      jnp.where(b > 0, a.astype(np.float16), c),
+  )  # fmt: skip
+
+
 def _of_jax_0_12(a):
   if not hasattr(lax, "polynomial"):
     return ()

@@ -11,8 +11,8 @@ import numpy as np
 
 from jax_ffi_ops.kit.emit import errors
 
-# 16-bit floating-point numbers are computed in float, and rounded when a result
-# is stored.
+# 16-bit floating-point numbers are computed in float. They are rounded when a
+# result is stored, and where another type is converted to theirs.
 _TYPES = {
     "bool": "bool", "float16": "float", "bfloat16": "float",
     "float32": "float", "float64": "double",
@@ -71,6 +71,11 @@ class Product(str):
 
 def stored(dtype: Any) -> str:
   return _STORED.get(np.dtype(dtype).name) or scalar(dtype)
+
+
+def is_rounded(dtype: Any) -> bool:
+  """Returns whether numbers are computed in more bits than they have."""
+  return np.dtype(dtype).name in _STORED
 
 
 def ffi_type(dtype: Any) -> str:

@@ -217,11 +217,16 @@ def _integer_pow(body, equation, x):
 @rule("convert_element_type")
 def _convert(body, equation, x):
   dtype = equation.params["new_dtype"]
-  if x.dtype == dtype or cpp.scalar(x.dtype) == cpp.scalar(dtype):
+  ctype = cpp.type_of(dtype, x.lanes)
+  # Those of one byte are numbers of 16 bits, too.
+  rounds = cpp.is_rounded(dtype) and x.dtype.itemsize > 1 and x.dtype != dtype
+  if rounds and not isinstance(x, values.Constant):
+    name = f"RoundedTo<{cpp.stored(dtype)}, {ctype}>"
+    return apply(body, equation, [x], lambda a: f"{name}({a})")
+  if cpp.scalar(x.dtype) == cpp.scalar(dtype):
     if isinstance(x, values.Constant):
       return values.Constant.of(x.array.astype(dtype))
     return dataclasses.replace(x, dtype=np.dtype(dtype))
-  ctype = cpp.type_of(dtype, x.lanes)
   name = "ToMask" if dtype == bool else "Convert"
   name = "FromMask" if x.dtype == bool else name
   return apply(body, equation, [x], lambda a: f"{name}<{ctype}>({a})")

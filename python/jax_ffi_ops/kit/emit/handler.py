@@ -35,6 +35,7 @@ _HEAD = """\
 #include "xla_ffi_ops/ffi.h"
 #include "xla_ffi_ops/lanes/blocks.h"
 #include "xla_ffi_ops/lanes/dot.h"
+#include "xla_ffi_ops/lanes/halves.h"
 #include "xla_ffi_ops/lanes/math.h"
 #include "xla_ffi_ops/lanes/vectors.h"
 
