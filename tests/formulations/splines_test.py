@@ -129,6 +129,21 @@ class SplinesTest(_Test):
     want = ndimage.map_coordinates(x, near, None, order, mode, 0.7)
     self._close(got, want, x)
 
+  @parameterized.parameters(0, 1)
+  def test_infinities_at_the_ends_of_a_constant_line(self, order):
+    """An element behind an end has the weight 0, and is SciPy's."""
+    inf, near = np.inf, np.array([-(2.0**-45), 2.0**-45])
+    for line in (
+        [1, 2, inf], [1, inf, 3], [inf, 2, 3], [1, 2, np.nan], [5], [inf],
+    ):  # fmt: skip
+      x = np.array(line, np.float64)
+      steps = np.arange(-8, 4 * len(x) + 8) / 4
+      far = [1e30, -1e30, inf, -inf, 2.0**31, 2.0**33]
+      c = np.concatenate([steps, near, len(x) - 1 + near, far])
+      found = map_coordinates(x, [c], order, "constant", 9)
+      want = ndimage.map_coordinates(x, [c], None, order, "constant", 9)
+      np.testing.assert_array_equal(found, want, str(line))
+
   def test_gradients(self):
     """Those with respect to the coordinates, too."""
     x = self._rng.normal(size=9)

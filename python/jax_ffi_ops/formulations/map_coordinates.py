@@ -49,9 +49,16 @@ def _inside(c, n, mode, order):
   return jnp.where(folded >= n, period - 1 - folded, folded)
 
 
-def _index(k, n, mode):
+def _is_clipped(mode, order):
+  """Whether all elements that count are in a line, or just behind it."""
+  return mode in _PADDED or (mode == "constant" and order < 2)
+
+
+def _index(k, n, mode, order):
   """Returns which coefficient of a line of n is the k-th of an endless one."""
-  if mode in _PADDED or n == 1:
+  if _is_clipped(mode, order) or n == 1:
+    if mode == "constant" and order == 1:
+      k = jnp.where(k == n, n - 2, k)  # As SciPy: it may be an infinity.
     return jnp.clip(k, 0, n - 1)
   return spline_filter1d.extended(k, n, spline_filter1d.EXTENSIONS[mode])
 
@@ -85,7 +92,7 @@ def _taps(c, n, order, mode):
     start = start - order // 2
   places = [start + i for i in range(order + 1)]
   outside = [(k < 0) | (k >= n) for k in places]
-  places = [_index(k, n, mode) for k in places]
+  places = [_index(k, n, mode, order) for k in places]
   if order == 0:
     return places, outside, [jnp.where(jnp.isnan(at), jnp.nan, 1)]
   u = at - first
@@ -100,7 +107,7 @@ def _interpolated(coefficients, coordinates, order, mode, cval):
   axes = [_taps(c, n, order, mode) for c, n in zip(coordinates, shape)]
   # XLA computes an index wherever it needs it, but a tuple of indices once. One
   # index is sooner used. It pays where it is cheap, and there are many.
-  is_flat = order > 0 and mode in _PADDED
+  is_flat = order > 0 and _is_clipped(mode, order)
   if is_flat:
     values = values.reshape(-1)
 
@@ -129,7 +136,7 @@ def _interpolated(coefficients, coordinates, order, mode, cval):
   if mode != "constant":
     return y
   outside = [(c < 0) | (c > n - 1) for c, n in zip(coordinates, shape)]
-  return jnp.where(jnp.any(jnp.stack(outside), 0), cval, y)
+  return jnp.where(functools.reduce(operator.or_, outside), cval, y)
 
 
 @kit.public(*kit.ops_of(spline_filter))

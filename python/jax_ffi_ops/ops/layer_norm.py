@@ -10,9 +10,21 @@ import numpy as np
 from jax_ffi_ops import kit
 
 
-def _reference(x, scale, bias, *, eps, mean_of=jnp.mean):
+def _mean(x):
+  """Returns the mean, off by one rounding of it and a few of x - mean.
+
+  One sum alone is off by several roundings of the mean. All elements of a
+  constant row would then have a distance from it.
+  """
+  mean = jnp.mean(x)
+  rest = jnp.mean(x - mean)
+  # As in layer_norm.h: of a row with an infinity, the rest is NaN.
+  return mean + jnp.where(jnp.isnan(rest), 0, rest)
+
+
+def _reference(x, scale, bias, *, eps, center=_mean, mean_of=jnp.mean):
   wide = x.astype(kit.accumulator(x.dtype))
-  mean = mean_of(wide)
+  mean = center(wide)
   centered = wide - mean
   rstd = 1 / jnp.sqrt(mean_of(centered * centered) + eps)
   y = centered * rstd
@@ -41,7 +53,7 @@ def _moments(x, *, eps):
   distances from it."""
   del eps
   wide = x.astype(kit.accumulator(x.dtype))
-  mean = jnp.mean(wide)
+  mean = _mean(wide)
   return wide.dtype.type(x.size), mean, jnp.sum((wide - mean) ** 2)
 
 
@@ -74,7 +86,8 @@ _split = kit.Split(
     identity=lambda *, eps: (0, 0, 0),
     combine=_combine_moments,
     apply=lambda x, scale, bias, whole, *, eps: _reference(
-        x, scale, bias, eps=eps, mean_of=_known(whole[1], whole[2] / whole[0])
+        x, scale, bias, eps=eps, center=_known(whole[1]),
+        mean_of=_known(whole[2] / whole[0]),
     ),
     backward=kit.Split(
         local=_sums,
@@ -126,8 +139,10 @@ def layer_norm(
     y = (x - mean(x)) / sqrt(var(x) + eps) * scale + bias
 
   Mean and variance are along the last axis. Sums are in float32, or in float64
-  if `x` is float64, and the result is rounded once. From Ba,
-  Kiros and Hinton, "Layer Normalization" (arXiv:1607.06450).
+  if `x` is float64, and the result is rounded once. The mean is corrected by
+  that of the distances from it: it is off by about one unit in its last place,
+  however many rows there are, and a constant row gives `bias`. From Ba, Kiros
+  and Hinton, "Layer Normalization" (arXiv:1607.06450).
 
   Args:
     x: array of shape [..., d] and dtype float16, bfloat16, float32 or float64.

@@ -4,11 +4,14 @@
 import itertools
 
 from absl.testing import absltest
+import jax
 import numpy as np
 
+from jax_ffi_ops import kit
 from jax_ffi_ops import layer_norm
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import devices
 from jax_ffi_ops.kit.testing import Operand
 
 
@@ -61,6 +64,46 @@ class LayerNormTest(testing.OpTest):
       bound = bound + rounding * np.abs(want)
       self.assertLess(np.max(np.abs(y[:3] - want) / bound), 1)
       self.assertTrue(np.all(np.isnan(y[3:])))
+
+  def test_one_bound_for_all_ways(self):
+    """Of handler, reference and devices; so rows do not depend on their number.
+
+    With the unit roundoff u, each of them is within u (16 max|y| + 2 |mean|
+    rstd): the mean is off by one unit in its last place, and all else by a few
+    of the largest y. Each piece on a device adds a rounding of the mean.
+    Constant rows are 0.
+    """
+    means = np.float32([1e6, -1e6, 0.1, 3.3e7, 1e-3, 0])[:, None]
+    spec = jax.sharding.PartitionSpec(None, "a")
+    split = jax.sharding.NamedSharding(devices.mesh(a=8), spec)
+    (op,) = kit.ops_of(layer_norm)
+    reference = lambda x: op.declaration.reference(
+        {"x": x, "scale": None, "bias": None}, {"eps": 1e-6}
+    )
+    ways = {"reference": (jax.vmap(reference), 2), "handler": (layer_norm, 2)}
+    for cols in (3, 16, 1000, 5008):
+      noise = np.random.default_rng(cols).normal(size=(len(means), cols))
+      outlier = np.where(np.arange(cols) > 0, noise, 1e15)
+      constant = np.broadcast_to(means, noise.shape)
+      x = [constant, means * (1 + 1e-4 * noise), noise, outlier]
+      x = np.float32(np.concatenate(x))
+      want, mean, rstd = _definition(np.float64(x), None, None, eps=1e-6)
+      for name, (run, units) in ways.items():
+        with testing.handlers_at_any_speed():
+          y = jax.jit(run)(x)
+          if cols % 8 == 0 and name == "handler":
+            pieces = jax.jit(run)(jax.device_put(x, split))
+            self._check_bound("pieces", pieces, want, mean * rstd, units + 8)
+        y = y if name == "handler" else y[0]
+        self._check_bound(name, y, want, mean * rstd, units)
+
+  def _check_bound(self, way, y, want, shift, units):
+    message = f"{way}, {want.shape}"
+    np.testing.assert_array_equal(np.asarray(y[:6]), 0, message)
+    largest = np.max(np.abs(want), -1, keepdims=True)
+    bound = 2**-24 * (16 * largest + units * np.abs(shift)[:, None])
+    distance = np.abs(np.float64(y) - want)
+    np.testing.assert_array_equal(distance <= bound, True, message)
 
 
 if __name__ == "__main__":
