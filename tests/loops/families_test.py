@@ -15,6 +15,10 @@ _SPECIAL = {
 }
 
 
+def _built(*names):
+  return parameterized.parameters([(x,) for x in names if x in families.OPS])
+
+
 def _operands(shapes, rows, rng, special):
   for core, dtype, axis in shapes:
     dtype = np.dtype(dtype)
@@ -108,36 +112,39 @@ class FamiliesTest(parameterized.TestCase):
               np.signbit(x[numbers]), np.signbit(want[numbers])
           )
 
-  @parameterized.parameters(
-      "arithmetic", "functions", "integers", "indices", "sorts"
-  )
+  @_built("arithmetic", "functions", "integers", "indices", "sorts")
   def test_special_values(self, name):
     self._check(name, 200, special=True)
 
-  @parameterized.parameters("control", "dots", "uniform")
+  @_built("control", "dots", "uniform")
   def test_nan_and_infinity_here_and_there(self, name):
     self._check(name, 50, special="rare")
 
-  def test_subnormal_numbers_are_zeros(self):
-    """For pow and atan2. XLA has NaN for atan2 of two, and for -1.0**1e-40."""
-    grid = np.meshgrid(np.float32(_SPECIAL["f"]), np.float32(_SPECIAL["f"]))
-    # The op takes six numbers.
-    a, b = (x.reshape(-1, 5)[:, [0, 1, 2, 3, 4, 0]] for x in grid)
-    op, function, _ = families.OPS["functions"]
-    least, zero = np.finfo(np.float32).tiny, np.float32(0)
-    flushed = [
-        np.where(np.abs(x) < least, np.copysign(zero, x), x) for x in (a, b)
-    ]
-    normal = (a == flushed[0]) & (b == flushed[1])
-    by_xla = jax.jit(function)(a, b)[-2:]
-    with np.errstate(all="ignore"):
-      by_numpy = np.power(*flushed), np.arctan2(*flushed)
-    for got, want, xla in zip(op(a, b)[-2:], by_numpy, by_xla):
-      # A result may be flushed, too. Its error is at most 1 ulp of ours, and 1
-      # of NumPy's.
-      np.testing.assert_allclose(got, want, rtol=2**-22, atol=least)
-      got, xla = np.asarray(got)[normal], np.asarray(xla)[normal]
-      np.testing.assert_allclose(got, xla, rtol=400 * 2**-24, atol=least)
+
+if "functions" in families.OPS:
+
+  class FunctionsTest(absltest.TestCase):
+
+    def test_subnormal_numbers_are_zeros(self):
+      """For pow and atan2. XLA has NaN for atan2 of two, and for -1.0**1e-40."""
+      grid = np.meshgrid(np.float32(_SPECIAL["f"]), np.float32(_SPECIAL["f"]))
+      # The op takes six numbers.
+      a, b = (x.reshape(-1, 5)[:, [0, 1, 2, 3, 4, 0]] for x in grid)
+      op, function, _ = families.OPS["functions"]
+      least, zero = np.finfo(np.float32).tiny, np.float32(0)
+      flushed = [
+          np.where(np.abs(x) < least, np.copysign(zero, x), x) for x in (a, b)
+      ]
+      normal = (a == flushed[0]) & (b == flushed[1])
+      by_xla = jax.jit(function)(a, b)[-2:]
+      with np.errstate(all="ignore"):
+        by_numpy = np.power(*flushed), np.arctan2(*flushed)
+      for got, want, xla in zip(op(a, b)[-2:], by_numpy, by_xla):
+        # A result may be flushed, too. Its error is at most 1 ulp of ours, and 1
+        # of NumPy's.
+        np.testing.assert_allclose(got, want, rtol=2**-22, atol=least)
+        got, xla = np.asarray(got)[normal], np.asarray(xla)[normal]
+        np.testing.assert_allclose(got, xla, rtol=400 * 2**-24, atol=least)
 
 
 if __name__ == "__main__":

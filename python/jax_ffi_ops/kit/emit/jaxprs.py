@@ -8,6 +8,8 @@ import jax
 from jax.extend import core as jex_core
 import numpy as np
 
+from jax_ffi_ops.kit import _jax
+from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import values
 
 # Larger results of constants are computed by the handler, not by the build.
@@ -56,6 +58,31 @@ def without_repetitions(jaxpr):
     else:
       same |= zip(equation.outvars, before.outvars)
   return jaxpr.replace(eqns=equations, outvars=list(map(first, jaxpr.outvars)))
+
+
+# Those of jax.debug.print and jax.debug.callback have no results.
+_CALLBACKS = ("debug_callback", "debug_print", "io_callback", "pure_callback")
+
+
+def check_callbacks(jaxpr):
+  """Refuses what calls Python, also where no result needs it."""
+  for equation in equations(jaxpr):
+    if equation.primitive.name in _CALLBACKS:
+      raise errors.Unsupported(
+          "a handler calls no Python: remove the callback (diffrax and equinox:"
+          " throw=False)",
+          f"{_jax.source_line(equation) or 'jax'}, {equation.primitive.name}",
+      )
+
+
+def equations(jaxpr):
+  """Yields the equations of a jaxpr, and of those inside it."""
+  for equation in jaxpr.eqns:
+    yield equation
+    for inner in jax.tree.leaves(list(equation.params.values())):
+      inner = getattr(inner, "jaxpr", inner)
+      if hasattr(inner, "eqns"):
+        yield from equations(inner)
 
 
 def uses(jaxpr):

@@ -17,6 +17,7 @@ from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import families as families  # All rules.
+from jax_ffi_ops.kit.emit import jaxprs
 from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.body import Body
 from jax_ffi_ops.kit.emit.recompute import recomputing
@@ -229,6 +230,7 @@ def _traced(trace, *args):
 def _written(name, aval, function, operands, results) -> Writer:
   """Returns the text of a function of arrays."""
   closed = _traced(jax.make_jaxpr(function), *map(aval, operands))
+  jaxprs.check_callbacks(closed.jaxpr)
   writer = Writer(name)
   body = Body(writer)
 

@@ -13,6 +13,7 @@ import jax
 from jax.extend import core as jex_core
 
 from jax_ffi_ops.kit.emit import errors
+from jax_ffi_ops.kit.emit import jaxprs
 
 
 class Rule(NamedTuple):
@@ -32,6 +33,14 @@ class Rule(NamedTuple):
 
 
 _rules: dict[str, Rule] = {}
+
+
+def _no_rule() -> str:
+  return (
+      "there is no rule for this primitive: compute it outside of the op, or by"
+      " other primitives"
+  )
+
 
 # Primitives that call a jaxpr, and the parameter that has it.
 CALLS = {
@@ -77,18 +86,9 @@ def _by_implementation(body, equation, *args):
     closed = body.traced(function, *args)
   except Exception as error:  # pylint: disable=broad-except
     # It may need values, and raise whatever its authors chose.
-    raise errors.Unsupported("there is no rule for this primitive") from error
+    raise errors.Unsupported(_no_rule()) from error
   # The implementation of jax's own primitives is the primitive.
-  if equation.of.primitive in _primitives(closed.jaxpr):
-    raise errors.Unsupported("there is no rule for this primitive")
+  inner = jaxprs.equations(closed.jaxpr)
+  if equation.of.primitive in {x.primitive for x in inner}:
+    raise errors.Unsupported(_no_rule())
   return body.run(closed, args)
-
-
-def _primitives(jaxpr):
-  """Yields the primitives of a jaxpr, and of those inside it."""
-  for equation in jaxpr.eqns:
-    yield equation.primitive
-    for inner in jax.tree.leaves(list(equation.params.values())):
-      inner = getattr(inner, "jaxpr", inner)
-      if hasattr(inner, "eqns"):
-        yield from _primitives(inner)
