@@ -147,7 +147,7 @@ class Histogram2dTest(parameterized.TestCase):
   @parameterized.parameters(
       ((7, 20),), (5, [(0, 1), None]),
       (5, None, "weights", True),
-      (5, [(2, 1), (20, -30.5)]), (4, [None, (2, 1)], "weights"),
+      (5, [(2, 1), (20, -30.5)]), (4, [(-9, 1), (2, 1)], "weights"),
       (np.array([0.0, 1.0, 3.0]),), ((4, np.array([0.0, 1.0])),),
   )  # fmt: skip
   def test_arguments(self, bins, ranges=None, weights=None, density=None):
