@@ -14,7 +14,8 @@ from jax_ffi_ops import histogram2d
 _N = 2**15
 
 
-# Of NumPy's arrays, jax refuses masks, and keeps 32 bits without x64.
+# jax refuses masks (but in jnp.histogram 0.12), and without x64, it keeps 32
+# bits of integers.
 _MASKED = np.ma.array(np.arange(_N, dtype=np.float32), mask=np.arange(_N) > 9)
 _LONG = np.resize(np.array([2**40 + 5, 1, 7, 2**31]), _N)
 
@@ -110,8 +111,6 @@ class HistogramTest(parameterized.TestCase):
       (_draw(np.float32), 10, None, np.ones(3)),
       (_draw(np.float32), 1.5),
       ([1.0, 2.0],),
-      (_MASKED,),
-      (_draw(np.float32), 10, None, _MASKED),
   )
   def test_errors(self, *args):
     wrong = (NotImplementedError, TypeError, ValueError)
@@ -120,6 +119,17 @@ class HistogramTest(parameterized.TestCase):
     with self.assertRaises(type(expected.exception)) as found:
       histogram(*args)
     self.assertEqual(str(found.exception), str(expected.exception))
+
+  @parameterized.parameters(
+      (histogram, _MASKED),
+      (histogram, _draw(np.float32), 10, None, _MASKED),
+      (histogram2d, _MASKED, _draw(np.float32)),
+      (histogram2d, _draw(np.float32), _MASKED),
+      (histogram2d, _LONG, _LONG, 10, None, _MASKED),
+  )
+  def test_masks(self, function, *args):
+    with self.assertRaisesRegex(ValueError, "masked arrays"):
+      function(*args)
 
 
 class Histogram2dTest(parameterized.TestCase):
@@ -137,7 +147,7 @@ class Histogram2dTest(parameterized.TestCase):
   @parameterized.parameters(
       ((7, 20),), (5, [(0, 1), None]),
       (5, None, "weights", True),
-      (5, [(2, 1), (20, -30.5)]), (4, [None, (2, 1)], "weights"),
+      (5, [(2, 1), (20, -30.5)]), (4, [(-9, 1), (2, 1)], "weights"),
       (np.array([0.0, 1.0, 3.0]),), ((4, np.array([0.0, 1.0])),),
   )  # fmt: skip
   def test_arguments(self, bins, ranges=None, weights=None, density=None):
@@ -171,9 +181,6 @@ class Histogram2dTest(parameterized.TestCase):
       (_draw(np.float32), _draw(np.float32), [10]),
       (_draw(np.float32), _draw(np.float32), 10, [(0, 1)]),
       (_draw(np.float32), _draw(np.float32), 10, None, np.ones(3)),
-      (_MASKED, _draw(np.float32)),
-      (_draw(np.float32), _MASKED),
-      (_draw(np.float32), _draw(np.float32), 10, None, _MASKED),
   )
   def test_errors(self, *args):
     with self.assertRaises((TypeError, ValueError)) as expected:
