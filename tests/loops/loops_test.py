@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loop whose handlers the build wrote, against NumPy in float64."""
 
+import faulthandler
 import functools
 import math
 from unittest import mock
@@ -13,6 +14,8 @@ import jax.numpy as jnp
 import lorenz
 import names
 import numpy as np
+import shifted
+import waiting
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit.load.cores import Core
@@ -139,6 +142,30 @@ class LorenzTest(parameterized.TestCase):
       )
     text = str(jax.make_jaxpr(jax.grad(loss))(parameters[0]))
     self.assertIn("lorenz_bwd", text)
+
+
+class RowsTest(absltest.TestCase):
+
+  def test_rows_that_have_left_do_not_wait(self):
+    # If one did, the call would never return, and neither would this test.
+    faulthandler.dump_traceback_later(60, exit=True)
+    self.addCleanup(faulthandler.cancel_dump_traceback_later)
+    n = np.arange(-1, 40, dtype=np.int32) % 5
+    np.testing.assert_array_equal(waiting.waiting(n), n)
+
+  def test_moved_along_itself(self):
+    x = np.arange(1, 5, dtype=np.int32).reshape(4, 1, 1)
+    for rows in (x, np.stack([x] * 21)):
+      got = shifted.shifted(rows)
+      np.testing.assert_array_equal(
+          got, np.broadcast_to([1, 1, 2, 3], got.shape)
+      )
+
+  def test_xla_moves_another_way(self):
+    """Fails when XLA is mended: shifted.py then needs to say since when."""
+    x = np.arange(1, 5, dtype=np.int32).reshape(4, 1, 1)
+    found = jax.jit(shifted.reference)(x)
+    np.testing.assert_array_equal(found, [1, 1, 1, 1], jax.__version__)
 
 
 class RoundingTest(parameterized.TestCase):
