@@ -29,10 +29,12 @@ def _scaled(x, e):
 
 def _parted(x):
   """Returns m and e with m 2^e = x, and m of 0.5 to 1.5, 0, inf or NaN."""
-  if not jnp.iscomplexobj(x):
-    m, e = jnp.frexp(x)
-    return m, e.astype(np.int64)
-  e = jnp.frexp(jnp.maximum(abs(x.real), abs(x.imag)))[1].astype(np.int64)
+  size = x
+  if jnp.iscomplexobj(x):
+    size = jnp.maximum(abs(x.real), abs(x.imag))
+  # jax 0.12 traces jnp.frexp when a split program is lowered, without x64.
+  bits = jax.lax.bitcast_convert_type(size, np.int64)
+  e = (bits >> 52 & 0x7FF) - 1022
   return _scaled(x, -e), e
 
 
