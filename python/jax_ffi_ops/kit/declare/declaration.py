@@ -173,6 +173,12 @@ class Declaration:
     """Whether the op is linear in all operands."""
     return self.linear == self.operands
 
+  @property
+  def has_derivatives(self) -> bool:
+    """Whether anything says what they are."""
+    rules = (self.reference, self.jvp, self.backward, self.transpose)
+    return any(rule is not None for rule in rules)
+
   @functools.cached_property
   def kept_for_transpose(self) -> tuple[str, ...]:
     """The other operands that `transpose=` has."""
