@@ -73,11 +73,18 @@ def _varying_alike(function):
   return lambda *operands: function(*sharding.vary_alike(operands))
 
 
+# A matrix that is drawn may be singular; with such a diagonal, none is.
+_REGULAR = {
+    "solve_banded": lambda ab, b: (ab.at[..., 0, :].add(16), b),
+    "tridiagonal_solve": lambda dl, d, du, b: (dl, d + 16, du, b),
+}
+
+
 def _prepared(name, function):
-  """Returns the function of other operands: a system drawn may be singular."""
-  if name != "solve_banded":
+  """Returns the function of operands that it has a tolerance for."""
+  if name not in _REGULAR:
     return function
-  return lambda ab, b: function(ab.at[..., 0, :].add(16), b)
+  return lambda *operands: function(*_REGULAR[name](*operands))
 
 
 class TransformationsTest(parameterized.TestCase):

@@ -123,6 +123,24 @@ class SuiteTest(parameterized.TestCase):
       problem = checks.difference(actual, same, same.dtype, nothing + 1e9)
       self.assertRegex(problem, rf"at \[{index}\].*1 of 4 elements are wrong$")
 
+  def test_what_is_not_finite_is_exact(self):
+    expected = np.array([1.0, np.nan, np.inf, -np.inf])
+    allowed = checks.tolerance(expected, np.dtype(np.float64), terms=4)
+    self.assertIsNone(
+        checks.difference(expected, expected, expected.dtype, allowed)
+    )
+    for index, wrong in ((1, 1.0), (2, 1e300), (2, np.nan), (3, np.inf)):
+      actual = expected.copy()
+      actual[index] = wrong
+      problem = checks.difference(actual, expected, expected.dtype, allowed)
+      self.assertRegex(problem, rf"at \[{index}\].*1 of 4 elements are wrong$")
+
+  @parameterized.parameters(np.nan, np.inf)
+  def test_tolerance_that_is_no_number(self, allowed):
+    x = np.ones(2)
+    with self.assertRaisesRegex(ValueError, "tolerance must be finite, got"):
+      checks.difference(x, x, x.dtype, np.array([1.0, allowed]))
+
   def test_difference_says_which_element_is_the_first(self):
     actual = np.array([[0.0, 0.0, 1.0], [0.0, 2.0, 0.0]])
     zeros = np.zeros_like(actual)

@@ -26,15 +26,17 @@ def tolerance(
   *   It was accumulated in float32 at least, from at most `terms` numbers with
       one rounding each; a float64, in `accumulator`.
   *   It is the sum of up to `parts` results, rounded likewise.
+
+  NaN and infinity have to be exact: there, it is as if 0 were expected.
   """
   if not jnp.issubdtype(dtype, jnp.inexact):
     return np.zeros(expected.shape)
   info = jnp.finfo(dtype)
   accumulated = min(float(info.eps), float(np.finfo(np.float32).eps))
   accumulated = max(accumulated, float(np.finfo(accumulator).eps))
-  size = np.abs(expected)
+  size = np.where(np.isfinite(expected), np.abs(expected), 0)
   if largest is None:
-    largest = np.max(size, initial=0, where=np.isfinite(size))
+    largest = np.max(size, initial=0)
   return (
       float(info.eps) * (size + parts * largest)
       + terms * accumulated * largest
@@ -45,7 +47,14 @@ def tolerance(
 def difference(
     actual: Any, expected: np.ndarray, dtype: Any, allowed: np.ndarray
 ) -> str | None:
-  """Returns what is wrong with an array, or None."""
+  """Returns what is wrong with an array, or None.
+
+  Raises:
+    ValueError: `allowed` has infinities, which allow everything, or NaN, which
+      allows nothing.
+  """
+  if not np.all(np.isfinite(allowed)):
+    raise ValueError(f"A tolerance must be finite, got {allowed}.")
   if actual.shape != expected.shape:
     return f"has shape {actual.shape}, not {expected.shape}"
   if actual.dtype != dtype:
