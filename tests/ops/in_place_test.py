@@ -111,6 +111,34 @@ class InPlaceTest(parameterized.TestCase):
 
     jax.tree.map(np.testing.assert_array_equal, found(True), found(False))
 
+  def test_operand_that_examples_share(self):
+    """It has other sizes than the result, and cannot become it."""
+    (x, r), (w,) = _operands("add_rms_norm", (5, 130), "float32")
+
+    def found(axes, rows, in_place):
+      op = functools.partial(jax_ffi_ops.add_rms_norm, in_place=in_place)
+      return jax.jit(jax.vmap(op, (*axes, None)))(*rows, w)
+
+    for call in (((0, None), (x, r[0])), ((None, 0), (x[0], r))):
+      jax.tree.map(
+          np.testing.assert_array_equal, found(*call, True), found(*call, False)
+      )
+
+  def test_calls_in_one_program(self):
+    """A call that is not in place is not taken for one that is."""
+    x = jnp.arange(12.0).reshape(3, 4)
+    for first in (False, True):
+      calls = [
+          lambda x, in_place=in_place: jax_ffi_ops.cumsum(
+              x, axis=1, in_place=in_place
+          )
+          for in_place in (first, not first)
+      ]
+      texts = [jax.jit(call).lower(x).as_text() for call in calls]
+      self.assertEqual(
+          ["output_operand_alias" in text for text in texts], [first, not first]
+      )
+
   def test_carry_of_a_loop(self):
     x = jnp.ones((64, 512))
 

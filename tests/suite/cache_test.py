@@ -11,6 +11,8 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 import numpy as np
 
+import jax_ffi_ops
+from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 from jax_ffi_ops.kit.testing import devices
 
 devices.force()
@@ -18,8 +20,12 @@ devices.force()
 
 class CacheTest(absltest.TestCase):
 
-  def test_ops_that_differ_in_their_name_alone(self):
-    folder = self.enter_context(tempfile.TemporaryDirectory())
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    # One folder for all tests, since jax asks for it once. So each test has
+    # arrays of its own shape.
+    folder = cls.enterClassContext(tempfile.TemporaryDirectory())
     for name, value in {
         "jax_compilation_cache_dir": folder,
         "jax_persistent_cache_min_compile_time_secs": 0,
@@ -28,23 +34,62 @@ class CacheTest(absltest.TestCase):
         "jax_compilation_cache_include_metadata_in_key": False,
         "jax_remove_custom_partitioning_ptr_from_cache_key": True,
     }.items():
-      self.addCleanup(jax.config.update, name, getattr(jax.config, name))
+      cls.addClassCleanup(jax.config.update, name, getattr(jax.config, name))
       jax.config.update(name, value)
-    hits = []
-    monitoring.register_event_listener(
-        lambda event, **_: hits.append(event.endswith("/cache_hits"))
-    )
-    x = np.ones((8, 4), np.float32)
-    w = np.ones(4, np.float32)
+    cls._hits = hits = []
+    listener = lambda event, **_: hits.append(event.endswith("/cache_hits"))
+    monitoring.register_event_listener(listener)
+    cls.addClassCleanup(monitoring.unregister_event_listener, listener)
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(handlers_at_any_speed())
+
+  def _check(self, x, calls):
+    """Each call compiles once, and has its own results, on 1 and 4 devices.
+
+    Args:
+      x: the operand.
+      calls: functions of it, and their results.
+    """
     split = NamedSharding(devices.mesh(a=4), P("a"))
     for placed in (x, jax.device_put(x, split)):
-      for name, scale in (("test_sound", 1), ("test_wrong_value", 1.001)):
+      for function, expected in calls:
         for expected_hit in (False, True):
-          op = declare(name)
-          hits.clear()
-          y = jax.jit(lambda *operands: op(*operands))(placed, w)
-          np.testing.assert_array_equal(y, scale * x)
-          self.assertEqual(any(hits), expected_hit, name)
+          self._hits.clear()
+          # A new function: jax finds the old one without its cache on disk.
+          y = jax.jit(lambda x, function=function: function(x))(placed)
+          np.testing.assert_array_equal(y, expected)
+          self.assertEqual(any(self._hits), expected_hit, function)
+
+  def test_ops_that_differ_in_their_name_alone(self):
+    x, w = np.ones((8, 4), np.float32), np.ones(4, np.float32)
+    self._check(x, [
+        (lambda x: declare("test_sound")(x, w), x),
+        (lambda x: declare("test_wrong_value")(x, w), 1.001 * x),
+    ])  # fmt: skip
+
+  def test_calls_that_differ_in_an_attribute_alone(self):
+    x = np.arange(96, dtype=np.float32).reshape(8, 12)
+    self._check(x, [
+        (lambda x: jax_ffi_ops.cumsum(x, axis=1), x.cumsum(1)),
+        (lambda x: jax_ffi_ops.cumsum(x, axis=1, reverse=True),
+         x[:, ::-1].cumsum(1)[:, ::-1]),
+    ])  # fmt: skip
+
+  def test_calls_that_differ_in_their_axis_alone(self):
+    x = np.arange(64, dtype=np.float32).reshape(8, 8)
+    self._check(x, [
+        (lambda x: jax_ffi_ops.cumsum(x, axis=0), x.cumsum(0)),
+        (lambda x: jax_ffi_ops.cumsum(x, axis=1), x.cumsum(1)),
+    ])  # fmt: skip
+
+  def test_calls_of_which_one_is_in_place(self):
+    x = np.arange(32, dtype=np.float32).reshape(8, 4)
+    self._check(x, [
+        (lambda x: jax_ffi_ops.cummax(x, axis=1), x),
+        (lambda x: jax_ffi_ops.cummax(x, axis=1, in_place=True), x),
+    ])  # fmt: skip
 
 
 if __name__ == "__main__":
