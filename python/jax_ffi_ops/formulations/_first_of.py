@@ -17,6 +17,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import namesake
+from jax_ffi_ops.kit import reductions
 
 # Where it is faster, on a CPU with AVX-512: see //benchmarks, --lines=argmax.
 _LEAST_SIZE = 2**12
@@ -80,7 +81,7 @@ def _index(x, axis, plain, pick, reduce):
 
 def _first(x, pick, plain_reduce):
   """Returns the first index along axis 1 of 3."""
-  reduce = functools.partial(kit.extremum, plain_reduce)
+  reduce = functools.partial(reductions.extremum, plain_reduce)
   outer, n, inner = x.shape
   size = _BLOCK if inner == 1 and n >= _BLOCK else _SHORT_BLOCK
   blocks = x[:, : n // size * size].reshape(outer, n // size, size, inner)

@@ -30,7 +30,6 @@ from jax_ffi_ops.kit.function import public as public
 from jax_ffi_ops.kit.load.library import Library as Library
 from jax_ffi_ops.kit.namesake import along_axis as along_axis
 from jax_ffi_ops.kit.op import op as op
-from jax_ffi_ops.kit.reductions import extremum as extremum
 from jax_ffi_ops.kit.scans import scan as scan
 from jax_ffi_ops.kit.scans import scan_from_op as scan_from_op
 from jax_ffi_ops.kit.scans import scan_op as scan_op

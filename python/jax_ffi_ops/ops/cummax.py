@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import reductions
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 from jax_ffi_ops.ops.linear_recurrence import padded
 from jax_ffi_ops.ops.linear_recurrence import step_before
@@ -79,7 +80,7 @@ def extremum_split(scan_from, sign):
   @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
   def total(x, reverse):
     del reverse
-    return kit.extremum(reduce, x)
+    return reductions.extremum(reduce, x)
 
   @total.defjvp
   def _(reverse, primals, tangents):

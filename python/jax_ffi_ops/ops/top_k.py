@@ -9,7 +9,9 @@ import numpy as np
 
 from jax_ffi_ops import kit
 
-# Up to jax 0.11.0, XLA takes NaNs of bfloat16 with one sign for equal.
+# Up to jax 0.11.0, XLA takes NaNs of bfloat16 with one sign for equal. That was
+# seen on Zen 3 to 5; on an Intel with AVX512-FP16, it tells some NaNs apart, and
+# takes subnormal numbers for equal.
 EQUAL_NANS = jax.__version_info__ < (0, 11, 1)
 
 
@@ -57,7 +59,9 @@ def top_k(operand: jax.Array, k: int, *, axis: int = -1) -> list[jax.Array]:
 
   The order is the same as in jax.lax.top_k on a CPU. Equal elements come by
   index. Numbers with different bits are not equal: +0 comes before -0, a NaN
-  comes first, and a NaN with a sign bit last.
+  comes first, and a NaN with a sign bit last. Up to jax 0.11.0, NaNs of
+  bfloat16 with one sign come by index; jax's own order of these NaNs, and of
+  subnormal numbers of bfloat16, depends on the CPU there.
 
   Args:
     operand: array with one axis or more. Handlers take bool, int8 to int64,

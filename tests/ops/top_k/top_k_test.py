@@ -129,8 +129,13 @@ class SameAsJaxTest(parameterized.TestCase):
     shapes = [(2, 40), (3, 5000), (1, 5000)]
     xs = [_bits_at_random(rng, dtype, *shape) for shape in shapes]
     self.check(xs, (40, 17, 4000))
-    # The definition is that of jax.
-    self.check(xs[:1], (40,), jax.lax.top_k)
+    # The definition is that of jax. Up to 0.11.0, jax's order of NaNs and of
+    # subnormal numbers of bfloat16 is another one on some CPUs.
+    own = xs[0]
+    if EQUAL_NANS and dtype == "bfloat16":
+      normal = np.abs(own) >= jnp.finfo(dtype).tiny  # No NaN is.
+      own = np.where(normal | (own == 0), own, own.dtype.type(1))
+    self.check([own], (40,), jax.lax.top_k)
 
   @sorted_arrays.many(strategies.floats(0, 1))
   def test_many(self, x, share):
