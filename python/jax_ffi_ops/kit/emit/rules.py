@@ -9,7 +9,6 @@ from collections.abc import Callable
 import functools
 from typing import Any, NamedTuple
 
-import jax
 from jax.extend import core as jex_core
 
 from jax_ffi_ops.kit.emit import errors
