@@ -56,6 +56,22 @@ def _sum_of_steps(x):
   return jax.lax.scan(step, jnp.zeros((), x.dtype), x)[1]
 
 
+class ConstantsTest(parameterized.TestCase):
+
+  @parameterized.product(
+      dtype=("int32", "float32"), half=("float16", "bfloat16")
+  )
+  def test_casts_of_large_constants_round(self, dtype, half):
+    """JAX computes what small ones become, but no array of that many."""
+    numbers = np.full(70000, 2049, dtype)
+
+    def reference(x):
+      cast = jnp.asarray(numbers).astype(half).astype(np.float32)
+      return x + cast[: x.size].sum()
+
+    self.assertIn("+ 8192.0f", _text(reference, {"n": 4}))  # 4 times 2048.
+
+
 class RefusedTest(parameterized.TestCase):
 
   @parameterized.parameters(

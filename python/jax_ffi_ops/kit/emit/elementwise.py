@@ -220,12 +220,13 @@ def _convert(body, equation, x):
   ctype = cpp.type_of(dtype, x.lanes)
   # Those of one byte are numbers of 16 bits, too.
   rounds = cpp.is_rounded(dtype) and x.dtype.itemsize > 1 and x.dtype != dtype
-  if rounds and not isinstance(x, values.Constant):
+  is_same = cpp.scalar(x.dtype) == cpp.scalar(dtype)
+  if isinstance(x, values.Constant) and (rounds or is_same):
+    return values.Constant.of(x.array.astype(dtype))
+  if rounds:
     name = f"RoundedTo<{cpp.stored(dtype)}, {ctype}>"
     return apply(body, equation, [x], lambda a: f"{name}({a})")
-  if cpp.scalar(x.dtype) == cpp.scalar(dtype):
-    if isinstance(x, values.Constant):
-      return values.Constant.of(x.array.astype(dtype))
+  if is_same:
     return dataclasses.replace(x, dtype=np.dtype(dtype))
   name = "ToMask" if dtype == bool else "Convert"
   name = "FromMask" if x.dtype == bool else name
