@@ -109,6 +109,14 @@ class KitAttributesTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "op: a must fit into"):
       kit.Attribute(kind).convert("op", "a", value)
 
+  def test_limit_does_not_hide_what_wraps(self):
+    attribute = kit.Attribute(np.uint8, minimum=0)
+    self.assertEqual(attribute.convert("op", "a", np.int64(255)).value, 255)
+    with self.assertRaisesRegex(
+        ValueError, "op: a must fit into uint8, got 256"
+    ):
+      attribute.convert("op", "a", np.int64(256))
+
   def test_integers_of_all_types(self):
     """Each is kept, or refused: for no pair of types does it become another."""
     integers = (np.int8, np.int16, np.int32, np.int64)
