@@ -9,6 +9,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import cubes
+import halves
 import jax
 import jax.numpy as jnp
 import lorenz
@@ -175,6 +176,24 @@ class RoundingTest(parameterized.TestCase):
     x = np.random.default_rng(0).normal(size=rows).astype(np.float32)
     # If the last product were not rounded, its rounding errors would be left.
     np.testing.assert_array_equal(cubes.cubes(x, x * x * x), np.zeros(rows))
+
+  @parameterized.parameters(1, 21)
+  def test_float64_is_rounded_once_to_float16(self, rows):
+    """By way of float32, some would be halfway between two numbers."""
+    rng = np.random.default_rng(0)
+    # Halfway, and a little beyond; from subnormal numbers to infinity.
+    size = 2.0 ** rng.integers(-27, 17, (400, rows))
+    half = 1 + (2 * rng.integers(0, 1024, size.shape) + 1) * 2.0**-11
+    x = size * (half + rng.choice([-(2.0**-40), 0, 2.0**-40], size.shape))
+    x *= rng.choice([-1, 1], size.shape)
+    x[0], x[1], x[2] = np.nan, np.inf, 1e300
+    with jax.enable_x64(True), np.errstate(over="ignore"):
+      for row in x:
+        float16, bfloat16 = halves.halves(row)
+        np.testing.assert_array_equal(float16, row.astype(np.float16))
+        # As XLA has it.
+        want = row.astype(np.float32).astype(jnp.bfloat16)
+        np.testing.assert_array_equal(bfloat16, want.astype(np.float32))
 
 
 class HandlerTest(parameterized.TestCase):
