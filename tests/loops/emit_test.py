@@ -192,6 +192,9 @@ class RefusedTest(parameterized.TestCase):
     primitive.def_impl(lambda x: jnp.cos(x) * x)
     primitive.def_abstract_eval(lambda x: x)
     self.assertIn("Cos(", _text(lambda x: primitive.bind(x), {"n": 4}))
+    primitive.def_impl(lambda x: (jax.debug.print("{}", x), x * 2)[1])
+    with self.assertRaisesRegex(errors.Unsupported, "debug_print: a handler"):
+      _text(lambda x: primitive.bind(x), {"n": 4})
     primitive.def_impl(primitive.bind)
     with self.assertRaisesRegex(errors.Unsupported, "o: there is no rule"):
       _text(lambda x: primitive.bind(x), {"n": 4})

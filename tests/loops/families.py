@@ -12,7 +12,7 @@ import numpy as np
 from jax_ffi_ops import kit
 
 OPS = {}
-# Of which there are handlers: by default of all.
+# The families that have handlers in this test; by default, all have.
 _BUILT = os.environ.get("FAMILIES", "").split()
 
 

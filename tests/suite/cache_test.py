@@ -85,7 +85,7 @@ class CacheTest(absltest.TestCase):
     ])  # fmt: skip
 
   def test_calls_of_which_one_is_in_place(self):
-    x = np.arange(32, dtype=np.float32).reshape(8, 4)
+    x = np.arange(128, dtype=np.float32).reshape(8, 16)
     self._check(x, [
         (lambda x: jax_ffi_ops.cummax(x, axis=1), x),
         (lambda x: jax_ffi_ops.cummax(x, axis=1, in_place=True), x),

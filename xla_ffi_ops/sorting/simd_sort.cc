@@ -75,7 +75,7 @@ constexpr Orders kOrders;
 
 // The two stores of a partition. x86-simd-sort's own are compressing stores to
 // memory, which Zen 4 runs in microcode: with them, sorts took 9 times as long
-// there. These instructions are fast on all processors.
+// there. Compressing in a register and permuting are single instructions.
 //
 // The caller keeps room for a whole vector at both ends. So a store may write
 // lanes that do not count. At the last vector of a partition, both ends are one
@@ -89,7 +89,7 @@ inline int StoreSides(int64_t* left, int64_t* right, __mmask8 goes_right,
   _mm512_storeu_si512(right, sides);
   return _mm_popcnt_u32(goes_right);
 }
-// A table for 16 lanes would be too large.
+// A table for 16 lanes would have 1 MiB.
 inline int StoreSides(int32_t* left, int32_t* right, __mmask16 goes_right,
                       __m512i keys) {
   const int n = _mm_popcnt_u32(goes_right);

@@ -9,9 +9,9 @@ import numpy as np
 
 from jax_ffi_ops import kit
 
-# Up to jax 0.11.0, XLA takes NaNs of bfloat16 with one sign for equal. That was
-# seen on Zen 3 to 5; on an Intel with AVX512-FP16, it tells some NaNs apart, and
-# takes subnormal numbers for equal.
+# Up to jax 0.11.0, XLA takes NaNs of bfloat16 with one sign for equal. That is so
+# on AMD; on an Intel with AVX512-FP16, it tells some NaNs apart, and takes
+# subnormal numbers for equal.
 EQUAL_NANS = jax.__version_info__ < (0, 11, 1)
 
 

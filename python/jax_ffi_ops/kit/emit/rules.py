@@ -87,6 +87,7 @@ def _by_implementation(body, equation, *args):
     # It may need values, and raise whatever its authors chose.
     raise errors.Unsupported(_no_rule()) from error
   # The implementation of jax's own primitives is the primitive.
+  jaxprs.check_callbacks(closed.jaxpr)
   inner = jaxprs.equations(closed.jaxpr)
   if equation.of.primitive in {x.primitive for x in inner}:
     raise errors.Unsupported(_no_rule())

@@ -14,7 +14,7 @@ class DerivativesTest(Base):
   """Derivatives are the definition's, or it is said that there are none."""
 
   def test_no_derivatives_without_a_reference(self):
-    """Nor a rule."""
+    """If an op has no rule either, its author hears that."""
     if self.case.op.has_derivatives or not self.case.differentiable:
       return
     operands = self.case.arrays()
