@@ -2,6 +2,7 @@
 """What the build writes of a reference, and what it refuses."""
 
 import itertools
+import re
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -47,6 +48,10 @@ def _lengthy(x):
 
 def _halved(total, _):
   return total * 0.5, total
+
+
+def _added(x, y):
+  return x.at[3].add(y)
 
 
 def _sum_of_steps(x):
@@ -327,6 +332,64 @@ class TextTest(parameterized.TestCase):
     # The copy that begins the loop, and the results.
     text = _text(reference, {"n": 1000})
     self.assertEqual(text.count("< 1000;"), 3)
+
+  def _loops_in_steps(self, reference, backward=False):
+    """Returns how many loops in steps of a scan go over all elements of x."""
+    declared = {"signature": "(n),(t)->(n)"}
+    text = _text(reference, {"n": 1000, "t": 9}, backward, **declared)
+    steps = r"\n( *)for \(int64_t t.*?\n\1\}"
+    found = [x[0] for x in re.finditer(steps, text, re.DOTALL)]
+    self.assertNotEmpty(found)
+    return "".join(found).count("< 1000;")
+
+  @parameterized.named_parameters(
+      ("cond", lambda x, y: jax.lax.cond(y > 0, _added, lambda x, _: x, x, y)),
+      (
+          "other_cond",
+          lambda x, y: jax.lax.cond(y > 0, _added, lambda x, y: 2 * x, x, y),
+          1,
+      ),
+      (
+          "switch",
+          lambda x, y: jax.lax.switch(
+              jnp.int32(y), [_added, lambda x, _: x, jax.jit(_added)], x, y
+          ),
+      ),
+      (
+          "loop",
+          lambda x, y: jax.lax.fori_loop(0, 3, lambda i, x: _added(x, y), x),
+      ),
+      (
+          "while",
+          lambda x, y: jax.lax.while_loop(
+              lambda x: x[0] < y, lambda x: x.at[0].add(1), x
+          ),
+      ),
+  )
+  def test_passes_large_carries_on(self, step, others=0):
+    reference = lambda x, ys: jax.lax.scan(
+        lambda x, y: (step(x, y), None), x, ys
+    )[0]
+    self.assertEqual(self._loops_in_steps(reference), others)
+
+  @parameterized.named_parameters(
+      ("one", lambda x, y: x[jnp.int32(y)]),
+      ("some", lambda x, y: x[jnp.int32(y) + jnp.arange(2)].sum()),
+      ("two", lambda x, y: x[jnp.int32(y)] * x[jnp.int32(y) + 1]),
+  )
+  def test_gradients_of_lookups_change_their_places(self, read):
+    def reference(x, ys):
+      step = lambda total, y: (jnp.sin(total * read(x, y)), None)
+      return jax.lax.scan(step, x[0], ys)[0] * x
+
+    self.assertEqual(self._loops_in_steps(reference, True), 0)
+
+  def test_gradients_of_changed_carries_change_their_places(self):
+    def reference(x, ys):
+      step = lambda x, y: (x.at[jnp.int32(y)].set(jnp.sin(x[3]) * y), None)
+      return jax.lax.scan(step, x, ys)[0]
+
+    self.assertEqual(self._loops_in_steps(reference, True), 0)
 
   def test_adds_outer_products_to_large_carries_in_place(self):
     def reference(x, w):

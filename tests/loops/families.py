@@ -332,6 +332,77 @@ def control(a, b):
 
 
 @_family(
+    (100,), (3, 100), (4,), (), dtypes=("float32", "float32", "int32", "int32")
+)
+def changes(a, b, c, d):
+  """Large arrays that change in few places, and what still needs the old ones."""
+  by_lane = jnp.abs(c) % 90
+  shared = jnp.array([3, 98, 3, 50])
+
+  def looked_up(table, rows, indices):
+    def step(s, i):
+      s = jnp.tanh(s + table[i] + table[i + 1] * rows[i % 3].sum())
+      return s + (rows[:, [i, 7]] ** 2).sum(), s
+
+    return lax.scan(step, jnp.float32(0), indices)[1].sum()
+
+  def carried(x, indices):
+    step = lambda i, x: x.at[indices[i]].set(jnp.sin(x[indices[i] - 1]) + x[0])
+    return jnp.sin(lax.fori_loop(0, 4, step, x)).sum()
+
+  def shifted_rows(x):
+    step = lambda x, i: (x.at[i].set(x[i - 1]), x[i, ::50])
+    last, before = lax.scan(step, x, jnp.arange(1, 3))
+    return jnp.sin(last).sum() + jnp.cos(before).sum()
+
+  def chosen(which, x, y):
+    one, two = lax.cond(
+        which,
+        lambda x, y: (x.at[c[0] % 9].set(1), y),
+        lambda x, y: (y, x.at[3].add(y[5])),
+        x, y,
+    )  # fmt: skip
+    both = lax.cond(which, lambda x: (x, x.at[1].set(9)), lambda x: (x, x), one)
+    return two, *both, one + 1
+
+  def chosen_often(x):
+    def step(i, x):
+      passed = lambda x: lax.fori_loop(
+          0, 2, lambda j, x: x.at[i + j].add(x[j]) * 0.5, x
+      )
+      return lax.cond(x[i] > 0, passed, lambda x: x, x)
+
+    return lax.fori_loop(0, 5, step, x)
+
+  def waited(x):
+    def step(s):
+      inner = lax.fori_loop(0, 2, lambda j, x: x.at[s[0] + j].mul(2), s[1])
+      inner = lax.cond(inner[0] > 0, lambda x: x - 1, lambda x: x, inner)
+      return s[0] + 1, inner * 0.5
+
+    return lax.while_loop(lambda s: s[0] < jnp.abs(d) % 5, step, (0, x))[1]
+
+  twice = a * 2
+  add = lambda i, x: x + twice
+  together = lax.fori_loop(
+      0,
+      3,
+      lambda i, s: (s[1].at[i].set(s[0][i + 1]), s[0] * 0.5),
+      (twice, twice),
+  )
+  return (
+      [jax.grad(looked_up, (0, 1))(a, b, i) for i in (by_lane, shared)],
+      [jax.grad(carried)(a, i) for i in (by_lane + 1, shared)],
+      jax.grad(shifted_rows)(b),
+      jax.grad(lambda x: jnp.sin(chosen_often(x) * a).sum())(a),
+      [chosen(which, a * 3, b[0] * 2) for which in (c[1] > 0, d > 0)],
+      [chosen(which, twice, twice) for which in (c[1] > 0, jnp.sum(shared) > 0)],
+      chosen_often(a + 0), waited(a + 1), lax.fori_loop(0, 3, add, twice),
+      together, lax.fori_loop(0, 3, add, twice[::-1]), twice,
+  )  # fmt: skip
+
+
+@_family(
     (6,), (20,), (9, 20), (20, 11), (),
     dtypes=[*["float32"] * 4, "int32"], shared=(2, 3, 4),
 )  # fmt: skip

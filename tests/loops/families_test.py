@@ -116,7 +116,7 @@ class FamiliesTest(parameterized.TestCase):
   def test_special_values(self, name):
     self._check(name, 200, special=True)
 
-  @_built("control", "dots", "uniform")
+  @_built("changes", "control", "dots", "uniform")
   def test_nan_and_infinity_here_and_there(self, name):
     self._check(name, 50, special="rare")
 

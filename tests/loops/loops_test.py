@@ -16,6 +16,7 @@ import lorenz
 import names
 import numpy as np
 import shifted
+import visits
 import waiting
 
 from jax_ffi_ops import kit
@@ -167,6 +168,56 @@ class RowsTest(absltest.TestCase):
     x = np.arange(1, 5, dtype=np.int32).reshape(4, 1, 1)
     found = jax.jit(shifted.reference)(x)
     np.testing.assert_array_equal(found, [1, 1, 1, 1], jax.__version__)
+
+
+class ChangesTest(parameterized.TestCase):
+  """Large arrays change in a few places, in all rows or some."""
+
+  def _operands(self, rows, steps=12):
+    rng = np.random.default_rng(rows)
+    table, weights = rng.normal(size=(2, rows, 100)).astype(np.float32)
+    places = rng.integers(2, 99, (rows, steps)).astype(np.int32)
+    places[:, 1::3] = places[:, ::3]  # Often the same one again.
+    return table, weights, places
+
+  @parameterized.parameters(1, 3, 21)
+  def test_values(self, rows):
+    operands = self._operands(rows)
+    tables, weights, places = map(np.copy, operands)
+    tables, totals = np.float64(tables), np.zeros(places.shape)
+    for row, (table, own, at) in enumerate(zip(tables, weights, places)):
+      total = 0.0
+      for t, i in enumerate(at):
+        total = np.sin(total + own[i] + own[i + 1])
+        if total > 0:
+          table[i] *= table[i - 1] + total
+        table[0] += table[i]
+        table[1] += table[i]
+        totals[row, t] = total
+    got = visits.visits(*operands)
+    for x, want in zip(got, (tables, totals), strict=True):
+      # Some ten roundings a step, of numbers of up to that size.
+      scale = max(1, np.max(np.abs(want)))
+      np.testing.assert_allclose(x, want, rtol=0, atol=120 * _EPS * scale)
+    # The operands are as they were.
+    for x, want in zip(operands, self._operands(rows)):
+      np.testing.assert_array_equal(x, want)
+
+  @parameterized.parameters(1, 3, 21)
+  def test_gradients(self, rows):
+    operands = self._operands(rows)
+
+    def loss(function, table, own):
+      return sum(jnp.sum(x**2) for x in function(table, own, operands[2]))
+
+    grad = jax.jit(jax.grad(loss, (1, 2)), static_argnums=0)
+    got = grad(visits.visits, *operands[:2])
+    with jax.enable_x64(True):
+      wide = map(np.float64, operands[:2])
+      expected = grad(jax.vmap(visits.reference), *wide)
+    for x, want in zip(got, expected, strict=True):
+      scale = np.max(np.abs(want))
+      np.testing.assert_allclose(x, want, rtol=0, atol=240 * _EPS * scale)
 
 
 class RoundingTest(parameterized.TestCase):

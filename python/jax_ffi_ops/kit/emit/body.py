@@ -17,6 +17,7 @@ from jax.extend import core as jex_core
 import numpy as np
 
 from jax_ffi_ops.kit import _jax
+from jax_ffi_ops.kit.emit import changes
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import jaxprs
 from jax_ffi_ops.kit.emit import rules
@@ -64,7 +65,7 @@ class Body:
       pinned: frozenset[str] = frozenset(),
       mask: str | None = None,
   ) -> list[values.Value]:
-    """Writes a jaxpr and returns its results.
+    """Writes a jaxpr and returns its results, as arrays.
 
     Args:
       closed: the jaxpr.
@@ -75,7 +76,14 @@ class Body:
       mask: the lanes that are at work there, if not all of those before.
     """
     outer, self.mask = self.mask, mask or self.mask
+    found = self._run(closed, args, destinations, pinned)
+    found = list(map(self.as_array, found))
+    self.mask = outer
+    return found
+
+  def _run(self, closed, args, destinations, pinned=frozenset()):
     jaxpr = jaxprs.without_repetitions(closed.jaxpr)
+    jaxpr = changes.reads_first(jaxpr)
     known = dict(zip(jaxpr.invars, args, strict=True))
     known |= zip(
         jaxpr.constvars, map(values.Constant.of, closed.consts), strict=True
@@ -94,7 +102,6 @@ class Body:
       results = self._results(equation, operands, uses, destinations)
       known |= zip(equation.outvars, results, strict=True)
     self._frames.pop()
-    self.mask = outer
     return [self._read(known, x) for x in jaxpr.outvars]
 
   def _read(self, known, x):
@@ -118,6 +125,8 @@ class Body:
           jaxprs.is_key(x.aval) for x in equation.invars
       ):
         return self._of_words(equation, operands)
+      if not rule.of_patches:
+        operands = list(map(self.as_array, operands))
       shape, dtype = jaxprs.physical(outvars[0].aval)
       counts = tuple(uses[x] for x in outvars)
       to = [destinations.get(x) if uses[x] == 1 else None for x in outvars]
@@ -154,7 +163,7 @@ class Body:
   def call(self, closed, args, to=()) -> list[values.Value]:
     """Writes a jaxpr, some of whose results have to be in memory."""
     pairs = zip(closed.jaxpr.outvars, to)
-    return self.run(closed, args, {x: own for x, own in pairs if own})
+    return self._run(closed, args, {x: own for x, own in pairs if own})
 
   def _of_words(self, equation, operands):
     """Does to each word of keys what an equation does to keys."""
@@ -175,16 +184,24 @@ class Body:
       read += [v.reads for x, v in frame.known.items() if frame.uses[x] > 0]
     return not any(buffer in own for own in read)
 
+  def may_change(self, x: values.Value, lanes: bool) -> bool:
+    """Returns whether x is memory, with or without lanes, that nobody reads."""
+    is_whole = isinstance(x, values.Memory) and x.is_whole
+    return is_whole and x.lanes == lanes and self.is_free(x.buffer)
+
   def changing(self, x: values.Value, lanes: bool) -> values.Memory:
     """Returns memory with x that may change: its own if nobody reads it."""
-    is_whole = isinstance(x, values.Memory) and x.is_whole
-    if is_whole and x.lanes == lanes and self.is_free(x.buffer):
-      return x
-    return self.writer.copied(x, lanes)
+    return x if self.may_change(x, lanes) else self.writer.copied(x, lanes)
 
   def settled(self, value: values.Value) -> values.Value:
     """Returns a value that can be read at any later time."""
     if isinstance(value, values.Lazy):
+      return self.writer.in_memory(value)
+    return self.as_array(value)
+
+  def as_array(self, value: values.Value) -> values.Value:
+    """Returns a value whose elements can be read."""
+    if isinstance(value, values.Patch):
       return self.writer.in_memory(value)
     return value
 

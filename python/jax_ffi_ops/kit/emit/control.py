@@ -15,6 +15,7 @@ from jax.extend import core as jex_core
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops.kit.emit import changes
 from jax_ffi_ops.kit.emit import cpp
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import jaxprs
@@ -24,11 +25,30 @@ from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.rules import rule
 
 
+def _variables(body, starts, lanes, others) -> list[values.Value]:
+  """Returns what holds the carries of a loop.
+
+  Args:
+    body: what is being written.
+    starts: the carries before the first step.
+    lanes: which of them will differ between lanes.
+    others: what else the loop reads.
+  """
+  found = []
+  for k, (start, own) in enumerate(zip(starts, lanes, strict=True)):
+    if values.is_small(start.shape):
+      found.append(_variable(body, start, own))
+      continue
+    # Memory that nothing reads later becomes the carry without a copy.
+    rest = _reads([*starts[:k], *starts[k + 1 :], *others])
+    keep = body.writer.copied if start.reads & rest else body.changing
+    found.append(keep(start, own))
+  return found
+
+
 def _variable(body, start: values.Value, lanes: bool) -> values.Value:
-  """Returns what holds a carry: C++ variables or memory that may change."""
+  """Returns C++ variables for the elements of a small array."""
   writer = body.writer
-  if not values.is_small(start.shape):
-    return writer.copied(start, lanes)
   names = [
       writer.variable(text, start.dtype, lanes, "c")
       for text in writer.names_in_lanes(start, lanes).ravel()
@@ -52,6 +72,8 @@ def _assign(body, variables, results, mask=None) -> None:
   for to, value in zip(variables, results, strict=True):
     own = mask if to.lanes else None
     if isinstance(to, values.Memory):
+      # It may be older than the branch or loop that only some lanes take.
+      own = (mask or body.mask) if to.lanes else None
       is_memory = isinstance(value, values.Memory)
       if is_memory and value.buffer == to.buffer and value.is_whole:
         continue  # Changed in place.
@@ -108,10 +130,9 @@ def _scan(body, equation, *args):
   length, closed = params["length"], params["jaxpr"]
   lanes, varying = uniform.scan(params, [x.lanes for x in args])
   fixed = [_constant(body, x) for x in args[:consts]]
-  args = [body.settled(x) for x in args]
-  starts = args[consts : consts + carries]
-  carry = [_variable(body, x, own) for x, own in zip(starts, lanes)]
   xs = [writer.in_memory(x) for x in args[consts + carries :]]
+  starts = args[consts : consts + carries]
+  carry = _variables(body, starts, lanes, [*fixed, *xs])
   ys = list(equation.destinations[carries:])
   for k, variable in enumerate(equation.of.outvars[carries:]):
     if ys[k] is None and equation.uses[carries + k]:
@@ -140,15 +161,10 @@ def _while(body, equation, *args):
       raise errors.Unsupported("of keys of jax.random")
     return body.retrace(functools.partial(_while_of_some, params), *args)
   ragged, lanes = uniform.while_loop(params, [x.lanes for x in args])
-  args = [
-      *(_constant(body, x) for x in args[: first + second]),
-      *(body.settled(x) for x in args[first + second :]),
-  ]
-  of_cond, of_body = args[:first], args[first : first + second]
-  carry = [
-      _variable(body, x, own) for x, own in zip(args[first + second :], lanes)
-  ]
-  pinned = _reads([*of_cond, *of_body])
+  fixed = [_constant(body, x) for x in args[: first + second]]
+  of_cond, of_body = fixed[:first], fixed[first:]
+  carry = _variables(body, args[first + second :], lanes, fixed)
+  pinned = _reads(fixed)
   with writer.block("while (true)"):
     kept = pinned | _reads(carry)
     (goes_on,) = body.run(params["cond_jaxpr"], [*of_cond, *carry], pinned=kept)
@@ -185,6 +201,18 @@ def _while_of_some(params, *args):
   return jax.lax.while_loop(lambda state: jnp.any(state[0]), step, start)[1]
 
 
+def _changed(body, branches, k, args, lanes) -> values.Memory | None:
+  """Returns the operand that branches change or pass on as result k, if any.
+
+  It has to be memory that nothing reads later.
+  """
+  for branch in branches:
+    i = changes.changed_operand(branch.jaxpr, k)
+    if i is not None and body.may_change(args[i], lanes):
+      return args[i]
+  return None
+
+
 @rule("cond", of_keys=True, folds=False)
 def _cond(body, equation, which, *args):
   writer, branches = body.writer, equation.params["branches"]
@@ -196,13 +224,17 @@ def _cond(body, equation, which, *args):
   varying = [uniform.varying(b.jaxpr, flags) for b in branches]
   lanes = [which.lanes or any(x) for x in zip(*varying)]
   outs = []
-  for variable, own in zip(equation.of.outvars, lanes):
+  for k, (variable, own) in enumerate(zip(equation.of.outvars, lanes)):
     shape, dtype = jaxprs.physical(variable.aval)
     if values.is_small(shape):
       zero = values.Constant.of(np.zeros(shape, dtype))
       outs.append(_variable(body, zero, own))
-    else:
-      outs.append(writer.buffer(shape, dtype, own))
+      continue
+    changed = _changed(body, branches, k, args, own)
+    # An operand changes once.
+    is_new = changed is None or changed.reads & _reads(outs)
+    outs.append(writer.buffer(shape, dtype, own) if is_new else changed)
+  pinned = _reads(args) - _reads(outs)
   name = writer.names_of(which).item()
   last = len(branches) - 1
   for k, branch in enumerate(branches):
@@ -214,12 +246,12 @@ def _cond(body, equation, which, *args):
       mask = writer.let(f"As<mask_v>({test}){active}", bool, True)
       test = f"Any({mask})"
     with writer.block(f"if ({test})"):
-      found = body.run(branch, args, pinned=_reads(args), mask=mask)
+      found = body.run(branch, args, pinned=pinned, mask=mask)
       _assign(body, outs, found, mask)
   return outs
 
 
-@rule(*rules.CALLS, of_keys=True, folds=False)
+@rule(*rules.CALLS, of_keys=True, of_patches=True, folds=False)
 def _call(body, equation, *args):
   return body.call(rules.callee(equation.of), args, equation.destinations)
 

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from jax_ffi_ops.kit.emit.rules import rule
 
 
 @dataclasses.dataclass(frozen=True)
-class _Window:
+class Window:
   """A part of an array in memory that begins at indices.
 
   Attributes:
@@ -45,7 +46,7 @@ class _Window:
     body.writer.line(put)
 
 
-def _window(body, memory: values.Memory, sizes, starts) -> _Window:
+def _window(body, memory: values.Memory, sizes, starts) -> Window:
   """Returns the window of these sizes at starts: pairs of text and Value."""
   offsets, lanes = [], []
   for stride, (text, value) in zip(memory.strides, starts):
@@ -57,8 +58,8 @@ def _window(body, memory: values.Memory, sizes, starts) -> _Window:
     dtype = value.dtype
   part = memory.view(sizes, memory.strides, cpp.add(*offsets))
   if not lanes:
-    return _Window(part, None)
-  return _Window(part, body.writer.let(" + ".join(lanes), dtype, True))
+    return Window(part, None)
+  return Window(part, body.writer.let(" + ".join(lanes), dtype, True))
 
 
 def _index(body, value, index=()):
@@ -99,7 +100,15 @@ def _dynamic_slice(body, equation, x, *starts):
   return body.loaded(body.settled(lazy))
 
 
-def _apart(body, value, x) -> values.Value:
+# How a change is made of the element that was there and the new one.
+_COMBINE = {
+    "dynamic_update_slice": "{1}", "scatter": "{1}", "scatter-add": "{} + {}",
+    "scatter-max": "Max({}, {})", "scatter-min": "Min({}, {})",
+    "scatter-mul": "{} * {}", "scatter-sub": "{} - {}",
+}  # fmt: skip
+
+
+def apart(body, value, x) -> values.Value:
   """Returns a value that does not change while x does."""
   value = body.settled(value)
   if value.reads.isdisjoint(x.reads):
@@ -107,25 +116,59 @@ def _apart(body, value, x) -> values.Value:
   return body.writer.copied(value, value.lanes)
 
 
+def _changed(body, equation, x, parts, change) -> values.Value:
+  """Returns x with a change that is made of parts.
+
+  Args:
+    body: what is being written.
+    equation: makes the change.
+    x: an array.
+    parts: other arrays.
+    change: takes memory and the name of an equation, and makes its change there.
+  """
+  lanes = any(v.lanes for v in (x, *parts))
+  is_patch = equation.name in ("dynamic_update_slice", "scatter-add")
+  if is_patch and values.is_zero(x) and not values.is_small(x.shape):
+    sources = frozenset().union(*(v.reads for v in parts))
+
+    def write(out, adds):
+      change(out, "scatter-add" if adds else equation.name)
+
+    return values.Patch(x.shape, x.dtype, lanes, write, sources)
+  out = body.changing(x, lanes)
+  change(out, equation.name)
+  return out
+
+
 @rule("dynamic_update_slice")
 def _dynamic_update_slice(body, equation, x, update, *starts):
-  del equation
-  writer = body.writer
   starts = starts[: len(x.shape)]
-  lanes = any(v.lanes for v in (x, update, *starts))
-  update = _apart(body, update, x)
-  starts = _starts(body, x.shape, update.shape, starts)
-  out = body.changing(x, lanes)
-  window = _window(body, out, update.shape, starts)
-  if isinstance(update, values.Scalars):
-    names = writer.names_in_lanes(update, lanes)
-    for index in np.ndindex(*update.shape):
-      window.write(body, list(map(str, index)), names[index])
-    return out
-  update = writer.in_memory(update)
-  with writer.loops(update.shape) as index:
-    window.write(body, index, writer.element(update, index, lanes))
-  return out
+  update = body.settled(update)
+  places = _starts(body, x.shape, update.shape, starts)
+
+  def change(out, name):
+    own = apart(body, update, out)
+    combine(body, _window(body, out, own.shape, places), own, name)
+
+  return _changed(body, equation, x, (update, *starts), change)
+
+
+def combine(body, window: Window, x: values.Value, name: str) -> None:
+  """Changes all elements of a window as an equation of this name does."""
+  writer, lanes = body.writer, window.memory.lanes
+
+  def change(index, text):
+    text = _COMBINE[name].format(window.read(index), text)
+    window.write(body, index, cpp.inner(text, x.dtype, lanes))
+
+  if isinstance(x, values.Scalars):
+    names = writer.names_in_lanes(x, lanes)
+    for index in np.ndindex(*x.shape):
+      change(list(map(str, index)), names[index])
+    return
+  x = writer.in_memory(x)
+  with writer.loops(x.shape) as index:
+    change(index, writer.element(x, index, lanes))
 
 
 @contextlib.contextmanager
@@ -214,24 +257,24 @@ def _gather_constant(body, equation, x, indices):
   return body.writer.picked(x, found.array)
 
 
-_COMBINE = {
-    "scatter": "{1}", "scatter-add": "{} + {}", "scatter-max": "Max({}, {})",
-    "scatter-min": "Min({}, {})", "scatter-mul": "{} * {}",
-    "scatter-sub": "{} - {}",
-}  # fmt: skip
-
-
-@rule(*_COMBINE)
+@rule(*(name for name in _COMBINE if name.startswith("scatter")))
 def _scatter(body, equation, x, indices, update):
+  indices, update = body.settled(indices), body.settled(update)
+  change = functools.partial(_scattered, body, equation, indices, update)
+  return _changed(body, equation, x, (indices, update), change)
+
+
+def _scattered(body, equation, indices, update, out, name) -> None:
+  """Combines windows of an array in memory with updates."""
   params, writer = equation.params, body.writer
   numbers = params["dimension_numbers"]
-  lanes = any(v.lanes for v in (x, indices, update))
-  update = writer.in_memory(_apart(body, update, x))
-  indices = writer.in_memory(_apart(body, indices, x))
-  out = body.changing(x, lanes)
+  update = writer.in_memory(apart(body, update, out))
+  indices = writer.in_memory(apart(body, indices, out))
   dropped = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
   of_window = iter(update.shape[d] for d in numbers.update_window_dims)
-  sizes = [1 if d in dropped else next(of_window) for d in range(len(x.shape))]
+  sizes = [
+      1 if d in dropped else next(of_window) for d in range(len(out.shape))
+  ]
   dims = (
       numbers.update_window_dims,
       dropped,
@@ -244,11 +287,10 @@ def _scatter(body, equation, x, indices, update):
       window, inside, place, own,
   ):  # fmt: skip
     before = window.read(own)
-    text = writer.element(update, place, lanes)
-    text = _COMBINE[equation.name].format(before, text)
-    text = cpp.inner(text, x.dtype, lanes)
+    text = writer.element(update, place, out.lanes)
+    text = _COMBINE[name].format(before, text)
+    text = cpp.inner(text, out.dtype, out.lanes)
     if inside:
-      inside = writer.splat(inside, bool, lanes > indices.lanes)
+      inside = writer.splat(inside, bool, out.lanes > indices.lanes)
       text = f"Select({inside}, {text}, {before})"
     window.write(body, own, text)
-  return out

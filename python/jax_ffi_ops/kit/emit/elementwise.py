@@ -148,6 +148,22 @@ def _by_table(body, equation, *args):
   return apply(body, equation, args, function, mixed, most)
 
 
+@rule("add_any", of_patches=True)
+def _add_any(body, equation, x, y):
+  """Adds gradients. That of a part of an array changes the part alone."""
+  if isinstance(x, values.Patch):
+    x, y = y, x
+  if not isinstance(y, values.Patch):
+    return _by_table(body, equation, x, y)
+  if isinstance(x, values.Patch):
+    return x.with_another(y)
+  lanes = x.lanes or y.lanes
+  keep = body.writer.copied if x.reads & y.reads else body.changing
+  out = keep(x, lanes)
+  y.write(out, True)
+  return out
+
+
 @rule("cos", "sin")
 def _sin_cos(body, equation, x):
   """Computes both in one if both are read."""

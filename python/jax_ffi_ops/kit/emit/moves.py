@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jax_ffi_ops.kit.emit import cpp
+from jax_ffi_ops.kit.emit import dynamic
 from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.rules import rule
 
@@ -66,7 +67,10 @@ def _broadcast_in_dim(body, equation, x, *sizes):
 def _stretched(body, x, shape, dims=()):
   """Returns copies of an array, whose dimensions are some of a shape."""
   is_memory = isinstance(x, values.Memory)
-  if x.size == 1 and not is_memory and not values.is_small(shape):
+  is_large = not values.is_small(shape)
+  if isinstance(x, values.Constant) and x.size == 1 and is_large:
+    return body.writer.filled(shape, x.array.item(), x.dtype)
+  if x.size == 1 and not is_memory and is_large:
     text = body.writer.names_of(x).item()
     return values.Lazy(shape, x.dtype, x.lanes, lambda index: text, frozenset())
 
@@ -135,9 +139,24 @@ def _pad(body, equation, x, filler):
     steps.append(gap + 1)
   if tuple(shape) != x.shape:
     x = moved(body, x, lambda x: x.part(shape, starts))
+  if values.is_zero(filler) and not values.is_small(equation.shape):
+    return _patch(body, equation, x, places, steps)
   filler = _stretched(body, filler, equation.shape)
   around, inside = (filler, [0] * len(shape)), (x, places, steps)
   return _assembled(body, equation, around, inside)
+
+
+def _patch(body, equation, x, starts, steps):
+  """Returns zeros around and between the elements of an array."""
+  x = body.settled(x)
+
+  def write(out, adds):
+    own = dynamic.apart(body, x, out)
+    window = dynamic.Window(out.part(x.shape, starts, steps), None)
+    name = "scatter-add" if adds else "scatter"
+    dynamic.combine(body, window, own, name)
+
+  return values.Patch(equation.shape, x.dtype, x.lanes, write, x.reads)
 
 
 @rule("iota")

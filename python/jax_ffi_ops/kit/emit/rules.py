@@ -20,6 +20,7 @@ class Rule(NamedTuple):
 
   Attributes:
     write: the function.
+    of_patches: whether it adds or passes on a Patch, and needs no array.
     of_keys: whether it knows arrays of keys, which have a dimension more in
       memory.
     folds: whether JAX computes results of constants when it is written. What
@@ -27,6 +28,7 @@ class Rule(NamedTuple):
   """
 
   write: Callable[..., Any]
+  of_patches: bool = False
   of_keys: bool = False
   folds: bool = True
 

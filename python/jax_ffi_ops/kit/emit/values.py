@@ -5,6 +5,7 @@
   Scalars    an expression for each element: moving them costs nothing
   Memory     a buffer with an offset and strides
   Lazy       an expression of an element's index, written where it is used
+  Patch      zeros but in some places, to be added to another array
 
 Each is the same in all lanes (uniform, a plain scalar of C++), or has an
 element per lane (a vector).
@@ -133,6 +134,7 @@ class Memory(Value):
 class Lazy(Value):
   element: Callable[[Sequence[str]], str]
   sources: frozenset[str]
+  is_zero: bool = False
 
   @property
   def reads(self) -> frozenset[str]:
@@ -140,6 +142,45 @@ class Lazy(Value):
 
   def at(self, index: Sequence[str]) -> str:
     return self.element(index)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Patch(Value):
+  """What jax makes of the gradient of a part of an array.
+
+  Attributes:
+    write: writes those places of an array in memory; adds to what is there, if
+      asked to.
+    sources: the buffers whose contents it is made of.
+  """
+
+  write: Callable[[Memory, bool], None]
+  sources: frozenset[str]
+
+  @property
+  def reads(self) -> frozenset[str]:
+    return self.sources
+
+  def with_another(self, patch: "Patch") -> "Patch":
+    """Returns the sum of two."""
+
+    def write(out, adds):
+      self.write(out, adds)
+      patch.write(out, True)
+
+    return dataclasses.replace(
+        self,
+        lanes=self.lanes or patch.lanes,
+        write=write,
+        sources=self.sources | patch.sources,
+    )
+
+
+def is_zero(x: Value) -> bool:
+  """Returns whether all elements are known to be zeros, none of them -0.0."""
+  if isinstance(x, Constant):
+    return not any(x.array.tobytes())
+  return isinstance(x, Lazy) and x.is_zero
 
 
 def is_small(shape: Sequence[Any], most: int = SMALL) -> bool:
