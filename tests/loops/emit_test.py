@@ -184,11 +184,13 @@ class RefusedTest(parameterized.TestCase):
       _text(reference, {"n": 4})
 
   def test_cores_of_other_names(self):
-    with self.assertRaisesRegex(ValueError, r"has \['m'\]"):
+    with self.assertRaisesRegex(errors.Unsupported, r"has \['m'\]"):
       _text(jnp.sin, {"m": 4})
-    with self.assertRaisesRegex(ValueError, r"lacks \['steps'\]"):
+    with self.assertRaisesRegex(errors.Unsupported, r"lacks \['steps'\]"):
       _text(lambda x, steps: x, {"n": 4}, attributes={"steps": np.int64})
-    with self.assertRaisesRegex(ValueError, r"no operand is named \['y'\]"):
+    with self.assertRaisesRegex(
+        errors.Unsupported, r"no operand is named \['y'\]"
+    ):
       _text(lambda x: x * 2, {"n": 4}, shared=["y"])
 
   def test_names_inside_other_names(self):
@@ -211,8 +213,8 @@ class RefusedTest(parameterized.TestCase):
       ),
       (lambda x: x if x.size > 3 else 2 * x, "'size_n' > '3' is inconclusive"),
       (
-          lambda x: jax.lax.fori_loop(0, x.size, lambda i, y: y * 2, x),
-          "ValueError: Reverse-mode differentiation does not work",
+          lambda x: jnp.stack([x[i] for i in range(x.size)]),
+          "cannot be interpreted as an integer; it needs the size of n: give it",
       ),
   )
   def test_what_jax_cannot_trace(self, reference, message):
@@ -221,6 +223,50 @@ class RefusedTest(parameterized.TestCase):
         errors.Unsupported,
         r"backward, \{\}, emit_test.py:\d+ \(<lambda>\): jax cannot trace it: .*"
         + message,
+    ):
+      _text(reference, {}, backward=True)
+
+  @parameterized.named_parameters(
+      ("top_k", lambda x: jax.lax.top_k(x, x.size)[0]),
+      ("associative_scan", lambda x: jax.lax.associative_scan(jnp.add, x)),
+      ("sort", jnp.sort),
+      ("cholesky", lambda x: jnp.linalg.cholesky(jnp.diag(x))[0]),
+  )
+  def test_what_needs_sizes(self, reference):
+    with self.assertRaisesRegex(
+        errors.Unsupported, r"; it needs the size of n: give it in cores$"
+    ):
+      _text(reference, {})
+    _text(reference, {"n": 8})
+
+  def test_what_needs_one_size_of_two(self):
+    declared = {"signature": "(n),(m)->(n)"}
+    with self.assertRaisesRegex(
+        errors.Unsupported, "needs the size of m: give"
+    ):
+      _text(lambda x, y: x + jnp.sort(y)[0], {}, **declared)
+    reference = lambda x, y: jnp.sort(x) + jnp.sort(y)[0]
+    with self.assertRaisesRegex(errors.Unsupported, "of n and of m: give"):
+      _text(reference, {}, **declared)
+    with self.assertRaisesRegex(
+        errors.Unsupported, "needs the size of n: give"
+    ):
+      _text(reference, {"m": 3}, **declared)
+
+  @parameterized.named_parameters(
+      (
+          "fori",
+          lambda x: jax.lax.fori_loop(
+              0, jnp.int32(x[0]), lambda i, y: y * 2, x
+          ),
+      ),
+      ("while", lambda x: jax.lax.while_loop(lambda y: y[0] < 3, jnp.exp, x)),
+  )
+  def test_loops_without_derivative(self, reference):
+    with self.assertRaisesRegex(
+        errors.Unsupported,
+        r"emit_test.py:\d+ \(<lambda>\): the loop has no derivative: say"
+        " backward = False, or give it one by jax.custom_jvp$",
     ):
       _text(reference, {}, backward=True)
 

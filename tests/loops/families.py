@@ -335,7 +335,7 @@ def control(a, b):
     (100,), (3, 100), (4,), (), dtypes=("float32", "float32", "int32", "int32")
 )
 def changes(a, b, c, d):
-  """Large arrays that change in few places, and what still needs the old ones."""
+  """Large arrays change in few places; something may need the old ones."""
   by_lane = jnp.abs(c) % 90
   shared = jnp.array([3, 98, 3, 50])
 
@@ -382,23 +382,39 @@ def changes(a, b, c, d):
 
     return lax.while_loop(lambda s: s[0] < jnp.abs(d) % 5, step, (0, x))[1]
 
-  twice = a * 2
-  add = lambda i, x: x + twice
-  together = lax.fori_loop(
-      0,
-      3,
-      lambda i, s: (s[1].at[i].set(s[0][i + 1]), s[0] * 0.5),
-      (twice, twice),
-  )
+  def read_by_steps(x):
+    return lax.fori_loop(0, 3, lambda i, y: y.at[i].add(x[i + 1]) * 0.5, x)
+
+  def twice_the_same(x):
+    step = lambda i, s: (
+        s[0].at[i].set(s[1][i + 1]),
+        s[1].at[i + 1].set(s[0][0]),
+    )
+    return lax.fori_loop(0, 3, step, (x, x))
+
+  def read_by_condition(x):
+    return lax.while_loop(
+        lambda y: y[0] < 9 + x[0], lambda y: y.at[0].add(1.5), x
+    )
+
+  def from_a_part(x):
+    step = lambda i, y: y.at[i].add(x[i] * y[i + 1])
+    return lax.fori_loop(0, 3, step, x[:90]), lax.fori_loop(0, 3, step, x[::-1])
+
+  # Each is new, so that nothing else reads it.
+  new = (jnp.sin(a * k) for k in range(2, 99))
+  same = next(new)
   return (
       [jax.grad(looked_up, (0, 1))(a, b, i) for i in (by_lane, shared)],
       [jax.grad(carried)(a, i) for i in (by_lane + 1, shared)],
       jax.grad(shifted_rows)(b),
       jax.grad(lambda x: jnp.sin(chosen_often(x) * a).sum())(a),
-      [chosen(which, a * 3, b[0] * 2) for which in (c[1] > 0, d > 0)],
-      [chosen(which, twice, twice) for which in (c[1] > 0, jnp.sum(shared) > 0)],
-      chosen_often(a + 0), waited(a + 1), lax.fori_loop(0, 3, add, twice),
-      together, lax.fori_loop(0, 3, add, twice[::-1]), twice,
+      [chosen(which, next(new), next(new)) for which in (c[1] > 0, d > 0)],
+      [chosen(which, same, same) for which in (c[1] > 0, jnp.sum(shared) > 0)],
+      [f(next(new)) for f in (
+          chosen_often, waited, read_by_steps, twice_the_same,
+          read_by_condition, from_a_part,
+      )],
   )  # fmt: skip
 
 
@@ -473,7 +489,8 @@ def sorts(a, b, c):
   return (
       jnp.sort(c, 0), jnp.argsort(c, 1),
       jnp.sort(a), jnp.argsort(b), lax.sort_key_val(a, b), jnp.sort(b)[::-1],
-      jnp.median(b), lax.sort([a, b], num_keys=2),
+      jnp.median(b), lax.sort([a, b], num_keys=2), lax.top_k(a, 3),
+      lax.top_k(b, 7), lax.top_k(c, 4), lax.top_k(c.astype(np.float16), 2),
       jnp.searchsorted(jnp.sort(b), c[0]),
       *(p.bind(b, c[0, :7]) for p in (lax.eq_to_p, lax.le_to_p, lax.lt_to_p)),
       jnp.argmax(c, 1), jnp.argmin(c, 0), jnp.argmax(b), jnp.argmin(b),

@@ -124,7 +124,8 @@ def _changed(body, equation, x, parts, change) -> values.Value:
     equation: makes the change.
     x: an array.
     parts: other arrays.
-    change: takes memory and the name of an equation, and makes its change there.
+    change: takes memory and the name of an equation, and does there what that
+      one does.
   """
   lanes = any(v.lanes for v in (x, *parts))
   is_patch = equation.name in ("dynamic_update_slice", "scatter-add")

@@ -207,17 +207,20 @@ def _select(body, equation, which, *cases):
 
 @rule("eq_to", "le_to", "lt_to")
 def _total_order(body, equation, *args):
-  """Compares bits: -0.0 is less than 0.0, and infinity is less than NaN."""
-
-  def key(x):
-    if not cpp.is_float(x.dtype):
-      return x
-    x = x if x.dtype.itemsize > 2 else x.astype(np.float32)
-    bits = jax.lax.bitcast_convert_type(x, f"int{8 * x.dtype.itemsize}")
-    return jnp.where(bits < 0, bits ^ jnp.iinfo(bits.dtype).max, bits)
-
   compare = getattr(jax.lax, equation.name.removesuffix("_to"))
-  return body.retrace(lambda a, b: compare(key(a), key(b)), *args)
+  return body.retrace(lambda *x: compare(*map(ordered_bits, x)), *args)
+
+
+def ordered_bits(x: jax.Array) -> jax.Array:
+  """Returns integers in the total order of numbers.
+
+  -0.0 is less than 0.0, and infinity is less than NaN.
+  """
+  if not cpp.is_float(x.dtype):
+    return x
+  x = x if x.dtype.itemsize > 2 else x.astype(np.float32)
+  bits = jax.lax.bitcast_convert_type(x, f"int{8 * x.dtype.itemsize}")
+  return jnp.where(bits < 0, bits ^ jnp.iinfo(bits.dtype).max, bits)
 
 
 @rule("integer_pow")

@@ -12,6 +12,7 @@ import numpy as np
 
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit.emit import cpp
+from jax_ffi_ops.kit.emit import elementwise
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.emit.rules import rule
@@ -178,6 +179,16 @@ def _sort(params, *arrays):
 
   found = _for_rows(of_row, axis, *arrays)
   return [jnp.moveaxis(x, -1, axis) for x in found]
+
+
+@formula("top_k")
+def _top_k(params, x):
+  """Sorts from the largest on. Of equal ones, the first comes first."""
+  axis, k = params.get("axis", x.ndim - 1), params["k"]
+  numbers = jax.lax.broadcasted_iota(np.int32, x.shape, axis)
+  operands = ~elementwise.ordered_bits(x), x, numbers
+  _, *found = jax.lax.sort(operands, dimension=axis, num_keys=1)
+  return [jax.lax.slice_in_dim(own, 0, k, axis=axis) for own in found]
 
 
 @formula("tile")

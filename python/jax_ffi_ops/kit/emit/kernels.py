@@ -25,6 +25,9 @@ from jax_ffi_ops.kit.emit.writer import Writer
 
 Core = Mapping[str, Any]
 
+# Small enough for what is limited, and even.
+_SOME_SIZE = 8
+
 
 @dataclasses.dataclass(frozen=True)
 class Array:
@@ -92,8 +95,28 @@ def kernels_of(
       except errors.Unsupported as error:
         where = [op.name, "backward" if backward else "forward", str(core)]
         where += [error.where] if error.where else []
-        raise errors.Unsupported(error.what, ", ".join(where)) from error
+        raise errors.Unsupported(
+            _with_sizes(error.what, op, core, dtypes, shared, backward),
+            ", ".join(where),
+        ) from error
   return found
+
+
+def _with_sizes(what, op, core, dtypes, shared, backward) -> str:
+  """Returns a message with the sizes that help if they are known, if any do."""
+  sides = [*op.signature.operands, *op.signature.results]
+  named = [d for d in core_sizes.names(sides) if not d.isdigit()]
+  unknown = [d for d in named if d not in core]
+  choices = [(d,) for d in unknown] + [tuple(unknown)]
+  for some in choices if unknown else ():
+    known = dict(core) | dict.fromkeys(some, _SOME_SIZE)
+    try:
+      _kernel(op, "", known, dtypes, shared, backward)
+    except errors.Unsupported:
+      continue
+    sizes = " and of ".join(some)
+    return f"{what}; it needs the size of {sizes}: give it in cores"
+  return what
 
 
 def _check(op, cores, shared, backward):
@@ -120,14 +143,15 @@ def _check(op, cores, shared, backward):
   names = core_sizes.names([*op.signature.operands, *op.signature.results])
   for core in cores:
     if unknown := sorted(set(core).difference(names, op.attributes)):
-      raise ValueError(
-          f"{op.name}: the core {dict(core)} has {unknown}, but the signature is"
-          f" {op.signature}."
+      raise errors.Unsupported(
+          f"the core {dict(core)} has {unknown}, but the signature is"
+          f" {op.signature}",
+          op.name,
       )
     if absent := sorted(set(op.attributes).difference(core)):
-      raise ValueError(f"{op.name}: the core {dict(core)} lacks {absent}.")
+      raise errors.Unsupported(f"the core {dict(core)} lacks {absent}", op.name)
   if unknown := sorted(set(shared).difference(op.operands)):
-    raise ValueError(f"{op.name}: no operand is named {unknown}.")
+    raise errors.Unsupported(f"no operand is named {unknown}", op.name)
 
 
 def _dtypes(op: Declaration) -> Iterator[dict[str, np.dtype]]:
@@ -221,6 +245,12 @@ def _traced(trace, *args):
     # The author's code may raise anything, and jax raises where it needs a
     # number that is not known.
     why = str(error).partition("\n")[0].rstrip(".")
+    if why.startswith("Reverse-mode differentiation does not work for"):
+      raise errors.Unsupported(
+          "the loop has no derivative: say backward = False, or give it one by"
+          " jax.custom_jvp",
+          _jax.source_of_error(error),
+      ) from error
     raise errors.Unsupported(
         f"jax cannot trace it: {type(error).__name__}: {why}",
         _jax.source_of_error(error),

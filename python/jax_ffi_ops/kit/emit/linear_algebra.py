@@ -20,8 +20,11 @@ def _of_matrices(function):
     matrix = functools.partial(function, params)
     for _ in range(arrays[0].ndim - 2):
       matrix = jax.vmap(matrix)
-    if max(arrays[0].shape[-2:]) > _MOST_ROWS:
-      raise errors.Unsupported(f"a matrix of more than {_MOST_ROWS} rows")
+    for n in arrays[0].shape[-2:]:
+      if not isinstance(n, int) or n > _MOST_ROWS:
+        raise errors.Unsupported(
+            f"a matrix of {n} rows, which may be {_MOST_ROWS} at most"
+        )
     return matrix(*arrays)
 
   return mapped

@@ -65,7 +65,7 @@ def _declared(source, name):
   spec.loader.exec_module(loaded)
   op = find(name)
   if op is None:
-    raise ValueError(f"{source} declares no op {name!r}.")
+    raise errors.Unsupported(f"{source} declares no op {name!r}")
   return op.declaration
 
 
