@@ -355,6 +355,18 @@ def changes(a, b, c, d):
     last, before = lax.scan(step, x, jnp.arange(1, 3))
     return jnp.sin(last).sum() + jnp.cos(before).sum()
 
+  def moved_rows(x):
+    """Each gradient is added to the array that has it."""
+    zeros = jnp.zeros_like(x)
+
+    def moved(x, i, j):
+      row = lax.dynamic_slice(x, (i, 0), (1, 100))
+      return lax.dynamic_update_slice(zeros, row, (j, 0))
+
+    both = jax.jit(lambda x, i: moved(x, i, 0) + moved(x, 0, 2))
+    step = lambda x, i: (x + both(x, i), None)
+    return jnp.sin(lax.scan(step, x, jnp.arange(1, 3))[0]).sum()
+
   def chosen(which, x, y):
     one, two = lax.cond(
         which,
@@ -407,7 +419,7 @@ def changes(a, b, c, d):
   return (
       [jax.grad(looked_up, (0, 1))(a, b, i) for i in (by_lane, shared)],
       [jax.grad(carried)(a, i) for i in (by_lane + 1, shared)],
-      jax.grad(shifted_rows)(b),
+      jax.grad(shifted_rows)(b), jax.grad(moved_rows)(b),
       jax.grad(lambda x: jnp.sin(chosen_often(x) * a).sum())(a),
       [chosen(which, next(new), next(new)) for which in (c[1] > 0, d > 0)],
       [chosen(which, same, same) for which in (c[1] > 0, jnp.sum(shared) > 0)],
