@@ -237,7 +237,8 @@ class KitRulesTest(parameterized.TestCase):
     )
     self.assertNotIn("custom_call", lowered(_X[:, :3], _W[:3]))
     text = kit.explain(op, _X[:, :3], eps=1)
-    self.assertIn("on cpu: forward: reference (`use_handler` says so)", text)
+    why = "reference (`use_handler` is False for x float32[2, 3])"
+    self.assertIn(f"on cpu: forward: {why}", text)
     self.assertIn("on cuda: forward: reference (there is no handler", text)
 
   def test_jaxpr_is_for_people(self):
@@ -260,7 +261,10 @@ class KitRulesTest(parameterized.TestCase):
     def explained():
       return kit.explain(op, _X, _W, eps=1)
 
-    why = "on cpu: forward: reference (`is_faster` says so); backward: handler"
+    why = (
+        "on cpu: forward: reference (`is_faster` is False for x float32[2, 4], w"
+        " float32[2, 4]); backward: handler"
+    )
     self.assertIn(why, explained())
     self.assertNotIn("@kit_test_op_fwd", lowered())
     self.assertIn("@kit_test_op_bwd", lowered())
@@ -277,6 +281,31 @@ class KitRulesTest(parameterized.TestCase):
     for n, runs in ((4, "reference"), (5, "handler")):
       found = kit.explain(op, np.ones((9, n), np.float32), eps=1)
       self.assertIn(f"on cpu: forward: {runs}", found)
+
+  @parameterized.parameters(
+      (lambda x, **_: x.shape[-1] >= 100, ", and True from n = 100 on"),
+      (lambda x, **_: x.size >= 100, ", and True from n = 50 or 25 rows on"),
+      (lambda x, *, n, **_: n == 3, ""),
+      (lambda x, *, n, **_: 5 <= n < 9, ", and True from n = 5 on"),
+  )
+  def test_explanation_of_sizes(self, is_faster, expected):
+    op = declare(platforms=("cpu",), reference=lambda x: x, is_faster=is_faster)
+    on_cpu, *_ = kit.explain(op, _X).splitlines()
+    why = f"(`is_faster` is False for x float32[2, 4]{expected})"
+    self.assertIn(f"on cpu: forward: reference {why}", on_cpu)
+
+  def test_explanation_of_sizes_with_all_kinds_of_axes(self):
+    """Two sizes of cores, an operand without loops, and trailing loops."""
+    op = declare(
+        "(n,*),(k)->(n,*)",
+        platforms=("cpu",),
+        parameters=("w",),
+        reference=lambda x, w: x,
+        is_faster=lambda x, w, *, k, **_: x.size * k >= 1000,
+    )
+    on_cpu, *_ = kit.explain(op, np.ones((2, 3, 5)), _W, axis=1).splitlines()
+    # 2, n and 5 with a k of 4; a k with 30; rows of 15.
+    self.assertIn("True from n = 25 or k = 34 or 17 rows on", on_cpu)
 
   @parameterized.parameters(
       ((), {}, "transpose for x, reference for a"),
@@ -305,16 +334,17 @@ class KitRulesTest(parameterized.TestCase):
     self.assertEqual(gradients.split(" (")[0], expected)
 
   @parameterized.parameters(
-      (quantile, (_LONG, 0.5), {}, ["partition"]),
-      (quantile, (_LONG, 0.25), {"axis": 0}, ["partition"]),
-      (quantile, (_LONG, jnp.ones(2)), {}, ["sort"]),
+      (quantile, (_LONG, 0.5), {}, ["quantile: partition"]),
+      (quantile, (_LONG, 0.25), {"axis": 0}, ["quantile: partition"]),
+      (quantile, (_LONG, jnp.ones(2)), {}, ["quantile: sort"]),
       (top_k, (_LONG, 3), {}, ["top_k"]),
       (top_k, (_LONG, np.int64(3)), {}, ["top_k"]),
-      (map_coordinates, (_LONG, [_LONG]), {"order": 3}, ["spline_filter1d"]),
+      (map_coordinates, (_LONG, [_LONG]), {"order": 3},
+       ["map_coordinates: spline_filter1d"]),
       (lambda x, none: sort(sort(x) + rms_norm(x)), (_LONG, None), {},
-       ["sort", "rms_norm"]),
+       ["<lambda>: sort", "<lambda>: rms_norm"]),
       (lambda x: jax.lax.cond(True, sort, lambda x: x, x), (_LONG,), {},
-       ["sort"]),
+       ["<lambda>: sort"]),
   )  # fmt: skip
   def test_explanation_of_functions(self, function, args, keywords, expected):
     lines = kit.explain(function, *args, **keywords).splitlines()

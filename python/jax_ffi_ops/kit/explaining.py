@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Says which of handler and reference a call runs, on each platform."""
 
+import bisect
+import itertools
+import math
 from typing import Any
 
 import jax
 import numpy as np
 
+from jax_ffi_ops.kit.calls.choice import NOT_FASTER
 from jax_ffi_ops.kit.calls.forward import ForwardCall
+from jax_ffi_ops.kit.function import Op
 
 _PLATFORMS = ("cpu", "cuda")
+_LARGEST = 2**40  # More elements than a computer's memory has.
 
 
 def explain(function: Any, *arguments: Any, **keywords: Any) -> str:
@@ -19,6 +25,7 @@ def explain(function: Any, *arguments: Any, **keywords: Any) -> str:
 
   The call is traced as jax.jit traces it; nothing is computed. The text has a
   line for each op and platform. It also names the rules that compute gradients.
+  Where the call is too small for a handler, it says which size is not.
   On several devices, pass the shapes of one device's part: they decide.
 
   Args:
@@ -46,9 +53,21 @@ def explain(function: Any, *arguments: Any, **keywords: Any) -> str:
     return function(*positional, **named)
 
   collect(jax.make_jaxpr(call)(arrays).jaxpr)
-  name = getattr(function, "__name__", function)
-  none = f"{name}: no op is called, and so no handler: jax alone runs this call"
-  return "\n".join(dict.fromkeys(lines)) or none
+  name = _name(function)
+  if not lines:
+    return (
+        f"{name}: no op is called, and so no handler: jax alone runs this call"
+    )
+  lines = dict.fromkeys(lines)  # Each of them once.
+  return "\n".join(
+      f"{name}: {line}" * (op != name) or line for op, line in lines
+  )
+
+
+def _name(function):
+  if isinstance(function, Op):
+    return function.declaration.name
+  return getattr(function, "__name__", str(function))
 
 
 def _is_array(x):
@@ -65,7 +84,7 @@ def _lines(call, avals):
   for platform in _PLATFORMS:
 
     def runs(target, platforms, otherwise, along="", backward=False):
-      reason = call.declined(platform, avals, backward)
+      reason = _reason(call, platform, avals, backward)
       if platform not in platforms:
         reason = f"there is no handler {target} for it"
       if reason:
@@ -80,8 +99,64 @@ def _lines(call, avals):
       backward = "transpose"
     elif by_transpose:
       backward = f"transpose for {', '.join(by_transpose)}, {backward}"
-    yield f"{op.name} on {platform}: forward: {forward}; backward: {backward}"
-  yield f"{op.name} elsewhere: reference (there are no handlers)"
+    yield (
+        op.name,
+        f"{op.name} on {platform}: forward: {forward}; backward: {backward}",
+    )
+  yield op.name, f"{op.name} elsewhere: reference (there are no handlers)"
+
+
+def _reason(call, platform, avals, backward):
+  """Returns why there is no handler for a call, and for which there is one."""
+  reason = call.declined(platform, avals, backward)
+  if reason is None or not reason.startswith(NOT_FASTER):
+    return reason
+  dims = call.dimensions(avals)
+  rows = math.prod(dims.leading)
+
+  def least(size, changed):
+    """Returns the size from which on a handler is faster, None if it is never.
+
+    Args:
+      size: that of the call.
+      changed: function of another size that returns sizes and leading loops.
+    """
+
+    def is_faster(n):
+      larger = _resized(call, avals, *changed(n))
+      return call.declined(platform, larger, backward) is None
+
+    above = itertools.takewhile(
+        lambda n: n <= _LARGEST, (max(size, 1) << i for i in itertools.count(1))
+    )
+    high = next(filter(is_faster, above), None)
+    if high is None:
+      return None
+    return bisect.bisect_left(
+        range(high), True, max(size, high // 2), high, key=is_faster
+    )
+
+  found = {
+      f"{name} =": least(n, lambda n, name=name: ({name: n}, dims.leading))
+      for name, n in dims.sizes.items()
+  }
+  texts = [f"{what} {n}" for what, n in found.items() if n]
+  if n := least(rows, lambda n: ({}, (n,))):
+    texts.append(f"{n} rows")
+  return f"{reason}, and True from {' or '.join(texts)} on" if texts else reason
+
+
+def _resized(call, avals, sizes, leading):
+  """Returns operands with other sizes of core dimensions, and other loops."""
+  op, dims = call.op, call.dimensions(avals)
+  larger = []
+  for name, x in zip(op.operands, avals, strict=True):
+    core = call.core(name, {**dims.sizes, **sizes})
+    loops = ((), ()) if name in op.parameters else (leading, dims.trailing)
+    behind = loops[1] if op.axes[name][1] else ()
+    shape = (*loops[0], *core, *behind)
+    larger.append(jax.ShapeDtypeStruct(shape, x.dtype))
+  return larger
 
 
 def _gradients(op, avals):

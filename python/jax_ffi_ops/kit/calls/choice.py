@@ -13,6 +13,9 @@ from jax_ffi_ops.kit.calls.dimensions import Dimensions
 from jax_ffi_ops.kit.declare.author_functions import keywords
 from jax_ffi_ops.kit.dtypes import unserved_weight
 
+# How the reason begins if `is_faster` is it.
+NOT_FASTER = "`is_faster` is False for"
+
 # One for each context: threads enter and leave them in any order.
 _contexts: list[None] = []
 
@@ -58,11 +61,9 @@ def declined(
     problem = _unserved_core(call, dims, dtypes, backward)
   conditions = {}
   if op.use_handler is not None:
-    conditions["`use_handler` says so"] = op.use_handler
+    conditions["`use_handler` is False for"] = op.use_handler
   if op.is_faster is not None and not call.at_any_speed:
-    conditions["`is_faster` says so"] = functools.partial(
-        op.is_faster, backward=backward
-    )
+    conditions[NOT_FASTER] = functools.partial(op.is_faster, backward=backward)
   if problem is not None or not conditions:
     return problem
   # Each operand gets all loop dimensions, even one that rows share: a backward
@@ -82,8 +83,13 @@ def declined(
     asked = keywords(function).intersection(dims.sizes)
     values = {name: dims.sizes[name] for name in asked} | call.attributes.plain
     if not function(*operands, platform=platform, **values):
-      return reason
+      return f"{reason} {', '.join(map(_described, avals.items()))}"
   return None
+
+
+def _described(named):
+  name, x = named
+  return f"{name} {x.dtype}{list(x.shape)}"
 
 
 def is_differentiated_by_jax(call: Any, operands: Sequence[Any]) -> bool:
@@ -115,7 +121,8 @@ def _unserved_core(call, dims, dtypes, backward):
   op, attributes = call.op, call.attributes.plain
   core, cores = _core(call, dims, dtypes)
   if core is None:
-    found = [f"{name} {dtypes[name]}{list(x)}" for name, x in cores.items()]
+    avals = {n: jax.ShapeDtypeStruct(x, dtypes[n]) for n, x in cores.items()}
+    found = list(map(_described, avals.items()))
     found += [f"{name}={value!r}" for name, value in attributes.items()]
     return f"no handler was compiled for the cores {', '.join(found)}"
   least, rows = core.least_rows[backward], math.prod(dims.leading)
