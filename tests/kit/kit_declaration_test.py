@@ -2,6 +2,7 @@
 """Declarations with a fault: found where they are made, and named."""
 
 import copy
+import json
 import pathlib
 import pickle
 import re
@@ -33,6 +34,16 @@ def _declare(name, signature="(n)->(n)", library=None, **kwargs):
         frozenset({"cpu"} if required else ())
     )
   return kit.op(name, signature=signature, library=library, **kwargs)
+
+
+def _cores(*without, **changed):
+  """Returns what the build writes for an op, with a fault in it."""
+  core = {
+      "operands": [["float32", [None]]], "attributes": {}, "least_rows": [1, 1]
+  } | changed  # fmt: skip
+  return json.dumps(
+      {"of_cores": [{k: x for k, x in core.items() if k not in without}]}
+  )
 
 
 def _lower_derivative(op):
@@ -117,6 +128,36 @@ class KitDeclarationTest(parameterized.TestCase):
         ImportError, "librms_norm_ext.so' has no FFI handler 'test_op_fwd'"
     ):
       _declare("test_op", library=library)
+
+  @parameterized.parameters(
+      ("{", "Expecting property name"),
+      ("\xff", "can't decode byte 0xff"),
+      ("[]", r"expected a mapping with 'of_cores', got \[\]"),
+      ("{}", "'of_cores' is missing in {}"),
+      ('{"of_cores": {}}', "'of_cores' must be a list, got {}"),
+      ('{"of_cores": [1]}', "expected a mapping with 'operands', got 1"),
+      (_cores(operands=None), "'operands' must be a list, got None"),
+      (_cores(operands=[["float99", []]]), "'float99' not understood"),
+      (_cores(operands=[["float32"]]), "not enough values"),
+      (_cores(operands=[["float32", 3]]), "'int' object is not iterable"),
+      (_cores(least_rows=[1]), "not enough values"),
+      (_cores(least_rows=[1, "2"]), "'2' is no number of rows"),
+      (_cores(attributes=[]), r"'attributes' must be a dict, got \[\]"),
+      (_cores("operands"), "'operands' is missing in {'attributes'"),
+      (_cores("attributes"), "'attributes' is missing in {'operands'"),
+      (_cores("least_rows"), "'least_rows' is missing in {'operands'"),
+  )
+  def test_cores_that_cannot_be_read(self, text, problem):
+    path = self.create_tempfile("libmy.cores.json")
+    path.write_bytes(text.encode("latin-1"))
+    library = mock.create_autospec(kit.Library, instance=True, prefix="")
+    library.path = path.full_path.replace(".cores.json", ".so")
+    with self.assertRaisesRegex(
+        ImportError,
+        rf"'{path.full_path}', the list of cores that '{library.path}' was"
+        rf" compiled for, cannot be read: .*{problem}",
+    ):
+      _declare("of_cores", library=library, reference=lambda x: x)
 
   def test_two_ops_of_one_name(self):
     _declare("test_op")

@@ -4,6 +4,7 @@
 from collections.abc import Mapping, Sequence
 import json
 import math
+import numbers
 import pathlib
 from typing import Any, NamedTuple
 
@@ -25,16 +26,21 @@ class Core(NamedTuple):
   least_rows: tuple[float, float]
 
   @classmethod
-  def of(cls, found: Mapping[str, Any]) -> "Core":
-    operands = [(np.dtype(dtype), tuple(x)) for dtype, x in found["operands"]]
-    least = [math.inf if n is None else n for n in found["least_rows"]]
-    return cls(operands, found["attributes"], tuple(least))
+  def of(cls, found: Any) -> "Core":
+    """Returns what the build wrote; TypeError or ValueError if it did not."""
+    operands = [
+        (np.dtype(dtype), tuple(sizes))
+        for dtype, sizes in _field(found, "operands", list)
+    ]
+    forward, backward = map(_rows, _field(found, "least_rows", list))
+    attributes = _field(found, "attributes", dict)
+    return cls(operands, attributes, (forward, backward))
 
 
 class Cores:
   """The list of them, of an op whose handlers the build wrote."""
 
-  def __init__(self, compiled: Sequence[Mapping[str, Any]]):
+  def __init__(self, compiled: Sequence[Any]):
     self._compiled = list(map(Core.of, compiled))
 
   def find(
@@ -60,12 +66,41 @@ class Cores:
     Args:
       library: the path of the shared object.
       target: the op's FFI target, without "_fwd".
+
+    Raises:
+      ImportError: the file is not as the build writes it.
     """
     path = pathlib.Path(library).with_suffix(".cores.json")
     if not path.is_file():
       return None
-    compiled = json.loads(path.read_text()).get(target)
-    return None if compiled is None else cls(compiled)
+    try:
+      found = json.loads(path.read_text())
+      if found and isinstance(found, dict) and target not in found:
+        return None  # It is about another op of the library.
+      return cls(_field(found, target, list))
+    except (TypeError, ValueError) as error:
+      raise ImportError(
+          f"{str(path)!r}, the list of cores that {library!r} was compiled for,"
+          f" cannot be read: {error}. Build both again."
+      ) from error
+
+
+def _rows(found):
+  if found is None:  # Never.
+    return math.inf
+  if not isinstance(found, numbers.Real):
+    raise TypeError(f"{found!r} is no number of rows")
+  return found
+
+
+def _field(found, name, kind):
+  if not isinstance(found, dict):
+    raise TypeError(f"expected a mapping with {name!r}, got {found!r}")
+  if name not in found:
+    raise ValueError(f"{name!r} is missing in {found}")
+  if not isinstance(found[name], kind):
+    raise TypeError(f"{name!r} must be a {kind.__name__}, got {found[name]!r}")
+  return found[name]
 
 
 def _exact(attributes):
