@@ -97,6 +97,14 @@ class FaultyRowsTest(parameterized.TestCase):
     case = dataclasses.replace(case, empty_cores=False)
     self.assertEmpty(_failures(case, test))
 
+  def test_a_definition_that_returns_a_list(self):
+    sound = faulty_rows.rows("test_rows_sound")
+    in_list = lambda x, w, *, factor: list(
+        sound.definition(x, w, factor=factor)
+    )
+    case = dataclasses.replace(sound, definition=in_list)
+    self.assertEmpty(_failures(case, "test_handler_broadcasts"))
+
   def test_a_definition_that_fails_for_all_cores(self):
     case = faulty_rows.rows("test_rows_sound")
     case = dataclasses.replace(

@@ -18,6 +18,7 @@ from jax_ffi_ops.kit.testing.bounded import Bounded
 from jax_ffi_ops.kit.testing.contract import Target
 from jax_ffi_ops.kit.testing.frames import Frame
 from jax_ffi_ops.kit.testing.interval import Interval
+from jax_ffi_ops.kit.testing.oracle import as_tuple
 from jax_ffi_ops.kit.testing.rounding import row_additions
 from jax_ffi_ops.kit.testing.rows import Rows
 
@@ -62,8 +63,7 @@ class Definition:
         for name, x in arrays.items()
     }
     names = positional(author)
-    found = author(*map(loaded.get, names), **self._attributes)
-    return found if isinstance(found, tuple) else (found,)
+    return as_tuple(author(*map(loaded.get, names), **self._attributes))
 
   def _bounded(self, author, rows, arrays):
     found = [x for x in self._by_author(author, arrays) if x is not None]
