@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing import checks
 from jax_ffi_ops.kit.testing.interval import Interval
 import ops
@@ -92,6 +93,37 @@ class SuiteTest(parameterized.TestCase):
     case = testing.Case(ops.sort, [testing.Operand((4,), "float64")])
     with self.assertRaisesRegex(ValueError, "sort has no reference: give"):
       case.oracle  # pylint: disable=pointless-statement
+
+  def test_one_test_says_that_there_is_no_reference(self):
+    case = testing.Case(ops.sort, [testing.Operand((4,), "float64")])
+
+    class Test(testing.ConformanceTest, testing.HandlerTest):
+      pass
+
+    Test.case = case
+    result = unittest.TestResult()
+    with contextlib.redirect_stderr(io.StringIO()):
+      unittest.defaultTestLoader.loadTestsFromTestCase(Test).run(result)
+    self.assertLen(result.errors, 1)
+    self.assertEmpty(result.failures)
+    self.assertLen(result.skipped, result.testsRun - 1)
+    self.assertIn(
+        "sort has no reference: give `reference=` to the Case, a function of x in"
+        " plain jax.numpy, or to kit.op.",
+        result.errors[0][1],
+    )
+
+  def test_direct_calls_need_no_reference(self):
+    case = testing.Case(
+        ops.sort,
+        [testing.Operand((4,), "float64")],
+        definition=lambda x: Bounded(np.sort(x.value, -1), x.dtype),
+    )
+    test_class = type("Test", (testing.HandlerTest,), {"case": case})
+    result = unittest.TestResult()
+    test_class("test_handler_broadcasts").run(result)
+    self.assertTrue(result.wasSuccessful(), result.errors + result.failures)
+    self.assertEmpty(result.skipped)
 
   @parameterized.parameters((lambda x: x,), (lambda x: ops.matvec(x, x[0]) + 0
                             * ops.matvec(x, x[0]),))  # fmt: skip

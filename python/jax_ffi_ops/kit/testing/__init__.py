@@ -32,6 +32,7 @@ from jax_ffi_ops.kit.calls.choice import (
     handlers_at_any_speed as handlers_at_any_speed,
 )
 from jax_ffi_ops.kit.testing import devices
+from jax_ffi_ops.kit.testing.base import Base
 from jax_ffi_ops.kit.testing.batching import BatchingTest as BatchingTest
 from jax_ffi_ops.kit.testing.bounded import Bounded as Bounded
 from jax_ffi_ops.kit.testing.case import Case as Case
@@ -78,6 +79,8 @@ class ConformanceTest(
     ShardMapTest,
 ):
   """All of the suite, for the op of the class attribute `case`."""
+
+  needs_reference = Base.needs_reference  # Whatever parts of a subclass need.
 
 
 class OpTest(

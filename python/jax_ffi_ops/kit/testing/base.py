@@ -63,8 +63,23 @@ class Base(absltest.TestCase):
     self.enter_context(jax.enable_x64(self.case.is_wide))
     self.at_any_speed = self.enter_context(contextlib.ExitStack())
     self.at_any_speed.enter_context(choice.handlers_at_any_speed())
+    self._require_reference()
     _fill_memory(0x5A)
     self.addCleanup(_fill_memory, 0)
+
+  def needs_reference(self) -> bool:
+    """Whether the tests of the class compare with the reference."""
+    return True
+
+  def _require_reference(self):
+    """Has one test of a class say that it has no reference, and no other."""
+    case, cls = self.case, type(self)
+    if case.reference or not self.needs_reference() or case.op.reference:
+      return
+    if vars(cls).get("_has_said_so"):
+      self.skipTest("Another test says what the class lacks.")
+    cls._has_said_so = True
+    case.oracle  # It raises an error.  # pylint: disable=pointless-statement
 
   def run(self, result: unittest.TestResult | None = None):
     """Says at once what fails; unittest says it when all tests have ended."""

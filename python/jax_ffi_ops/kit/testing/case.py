@@ -159,18 +159,24 @@ class Case:
     """
     ranks = [len(x.core) for x in self.operands]
     if self.reference is None and self.op.reference is None:
-      raise ValueError(
-          f"{self.op.name} has no reference: give one to the Case."
-      )
+      raise ValueError(self._lacks_reference())
     reference = self.reference or (
         lambda *xs: tuple(self.op.split_results(self._reference(*xs))[0])
     )
     return oracle.Oracle(reference, ranks, self.trailing)
 
+  def _lacks_reference(self):
+    attributes = ", ".join(f"{n}={x!r}" for n, x in self.attributes.items())
+    return (
+        f"{self.op.name} has no reference: give `reference=` to the Case, a"
+        f" function of {', '.join(self.op.operands)} in plain jax.numpy"
+        f"{f' (with {attributes})' * bool(attributes)}, or to kit.op."
+    )
+
   def _reference(self, *operands):
     op = self.op
     if op.reference is None:
-      raise ValueError(f"{op.name} has no reference: give one to the Case.")
+      raise ValueError(self._lacks_reference())
     return _by_reference(op, self.call.attributes, operands)
 
   def calls_in_rules(self, target: str) -> int:

@@ -31,6 +31,9 @@ class DirectCallBase(Base):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
 
+  def needs_reference(self) -> bool:
+    return self.case.definition is None
+
   def targets(self, extremes: bool = False) -> Iterable[Target]:
     """Yields the targets, with each choice of the optional operands.
 
