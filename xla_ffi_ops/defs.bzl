@@ -285,6 +285,7 @@ def xla_ffi_python_module(
         symbols = {},
         copts = [],
         deps = [],
+        linkopts = [],
         visibility = None,
         **kwargs):
     """A Python extension with handlers, for code that has one already. The kit needs none.
@@ -296,6 +297,9 @@ def xla_ffi_python_module(
     It exports `PyInit_<name>`, which Python calls, and hides all other symbols. To load
     handlers with kit.Library, too, name them in `symbols`; they may be in the file of the module.
 
+    NDEBUG is defined, except with `-c dbg`: nanobind's release builds have it. Without it, nanobind
+    ends a process that uses a Python object without the GIL.
+
     Args:
       name: the name of the module, as in NB_MODULE or PYBIND11_MODULE. Makes `<name>.so`, which
           Python imports, and a filegroup of this name.
@@ -304,6 +308,7 @@ def xla_ffi_python_module(
       symbols: as in xla_ffi_extension.
       copts: more compiler options.
       deps: libraries with handlers and their headers.
+      linkopts: more linker options.
       visibility: of `name`.
       **kwargs: for all targets: tags, testonly and so on.
     """
@@ -325,8 +330,8 @@ def xla_ffi_python_module(
         name = name + ".so",
         srcs = srcs,
         additional_linker_inputs = linked.inputs,
-        copts = COPTS + optimized("-O2") + _BINDING_COPTS[binding] + copts,
-        linkopts = linked.linkopts,
+        copts = COPTS + optimized("-O2", "-DNDEBUG") + _BINDING_COPTS[binding] + copts,
+        linkopts = linked.linkopts + linkopts,
         linkshared = True,
         deps = linked.deps,
         **private

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python of an op: here, none."""

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// The source of a kernel.
+#include "tests/kit/macros/op_library.h"
+
+#include "tests/kit/macros/given.h"

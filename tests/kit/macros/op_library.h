@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0
+// The formula of an op: here, none.
