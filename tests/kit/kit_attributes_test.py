@@ -21,6 +21,10 @@ _LIBRARY = kit.Library(
 )
 _X = np.ones((2, 4), np.float32)
 _F32 = kit.Attribute(np.float32)
+_INTEGERS = (np.int8, np.int16, np.int32, np.int64)
+_INTEGERS += (np.uint8, np.uint16, np.uint32, np.uint64)
+_BFLOAT16 = jnp.dtype(jnp.bfloat16).type
+_FLOATS = (np.float16, _BFLOAT16, np.float32, np.float64, np.longdouble)
 
 
 def _eps(*values):
@@ -119,8 +123,7 @@ class KitAttributesTest(parameterized.TestCase):
 
   def test_integers_of_all_types(self):
     """Each is kept, or refused: for no pair of types does it become another."""
-    integers = (np.int8, np.int16, np.int32, np.int64)
-    integers += (np.uint8, np.uint16, np.uint32, np.uint64)
+    integers = _INTEGERS
     values = [0, 1, 127, 128, 255, 256, 300, 2**24 + 1, 2**31, 2**40, 2**53 + 1]
     values += [2**63 - 1, 2**63, 2**64 - 1, -1, -128, -129, -(2**31) - 1]
     for kind in (*integers, np.float32, np.float64):
@@ -149,6 +152,48 @@ class KitAttributesTest(parameterized.TestCase):
                 ValueError, r"op: a\[0\] must fit into"
             ):
               flat.convert("op", "a", array)
+
+  @parameterized.product(
+      kind=(*_INTEGERS, np.bool_, str),
+      own=(float, *_FLOATS, np.complex64, np.complex128),
+      value=(0.0, 1.0, -1.0, 1.5, 300.0, 60000.0, np.inf, -np.inf, np.nan),
+  )
+  def test_floats_are_no_integers(self, kind, own, value):
+    """Whatever their values: none is rounded, wraps, or becomes 0."""
+    wrong = r"op: a(\[0\])? must be (an integer|a bool|a str|a flat), got"
+    given = own(value)
+    for x in (given, np.array(given)):
+      with self.assertRaisesRegex(TypeError, wrong):
+        kit.Attribute(kind).convert("op", "a", x)
+    for x in ([given], np.array([given])) if kind in _INTEGERS else ():
+      with self.assertRaisesRegex(TypeError, wrong):
+        kit.Attribute([kind]).convert("op", "a", x)
+
+  def test_floats_of_all_types(self):
+    """A float attribute has the value, rounded, or refuses it."""
+    values = [0.0, -0.0, 1.5, 65504.0, 1e-30, 1e30, 1e39, -1e39, 1e300]
+    values += [np.inf, -np.inf, np.nan]
+    for kind in (np.float32, np.float64):
+      scalar, flat = kit.Attribute(kind), kit.Attribute([kind])
+      for own in (float, *_FLOATS):
+        for value in values:
+          with np.errstate(over="ignore"):
+            given = own(value)
+          wide = np.longdouble(given)
+          with self.subTest(kind=kind, own=own, value=value):
+            if np.isfinite(wide) and abs(wide) > np.finfo(kind).max:
+              for attribute, x in ((scalar, given), (flat, [given])):
+                with self.assertRaisesRegex(ValueError, "must fit into"):
+                  attribute.convert("op", "a", x)
+              continue
+            for x in (
+                scalar.convert("op", "a", given).value,
+                flat.convert("op", "a", [given]).value[0],
+                flat.convert("op", "a", np.array([given])).value[0],
+            ):
+              self.assertEqual(x.dtype, kind)
+              np.testing.assert_array_equal(x, wide.astype(kind))
+              self.assertEqual(np.signbit(x), np.signbit(wide))
 
   @parameterized.parameters(
       (np.int32, np.float32(1)), (np.int32, np.array(1)), (np.int32, np.True_),
