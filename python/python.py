@@ -2,6 +2,7 @@
 """Runs the Python interpreter with jax_ffi_ops and its dependencies importable.
 
 bazel run //python:python -- SCRIPT ARGS
+bazel run //python:kit -- SCRIPT ARGS     without the ops
 """
 
 import os
