@@ -59,6 +59,47 @@ class KitCallsTest(parameterized.TestCase):
       self.assertNotRegex(repr(call), r"0x|\n")
       self.assertLess(len(repr(call)), 80)
 
+  def test_every_field_tells_calls_apart(self):
+    """Caches of jax know a call by all that is static in it."""
+    forward = _forward()
+    other = dataclasses.replace(forward.declared, name="other")
+    dropped = Dropped("x", np.dtype(np.float32), False)
+    # Of one call, values of a field that are all different.
+    for call, changes in (
+        (forward, {
+            "declared": [other],
+            "attributes": [_forward(eps=0.5).attributes],
+            "present": [None, 1],
+            "trailing_rank": [0, 1],
+            "at_any_speed": [not forward.at_any_speed],
+            "in_place": [True],
+        }),
+        (TangentCall(forward, (True, True)), {
+            "forward": [_forward(eps=0.5)],
+            "active": [(True, False), (False, True)],
+        }),
+        (_backward(), {
+            "forward": [_forward(eps=0.5)],
+            "batch_rank": [1, 2],
+            "outputs": [()],
+            "dropped": [(dropped,), (dropped._replace(is_shared=True),)],
+            "sizes": [(("d", 1),), (("d", 2),)],
+            "transposed": [True],
+            "unwanted": [("x",), ("scale",)],
+        }),
+    ):  # fmt: skip
+      fields = {field.name for field in dataclasses.fields(call)}
+      self.assertEqual(fields, set(changes))
+      every, printed = [call], [repr(call)]
+      for name, values in changes.items():
+        others = [dataclasses.replace(call, **{name: x}) for x in values]
+        every += others
+        # What caches of programs see in the target, or in the types of results.
+        if name not in ("declared", "dropped", "sizes", "transposed"):
+          printed += map(repr, others)
+      self.assertLen(set(every), len(every))
+      self.assertLen(set(printed), len(printed))
+
   @parameterized.parameters(
       (np.arange(3.0), np.arange(3.0) + 1e-12),
       (np.arange(3.0), np.array([0.0, 1.0, -2.0])),
