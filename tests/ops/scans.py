@@ -23,8 +23,10 @@ from jax_ffi_ops.kit.testing.base import THOROUGH
 # short rows, in two tiles.
 _SIZES = (0, 1, 2, 15, 17, 33, 1023, 1025, 16384, 16385, 65537, 200_001)
 _SHORT = (700, 7), 1
+_BLOCKS = (2, 40_000), 1  # of rows that threads do not share
 _AXES = (
     _SHORT,
+    _BLOCKS,
     ((2, 1, 3), 1),
     ((3, 40), 1),
     ((40, 3), 0),
@@ -104,7 +106,7 @@ class ScanTest(absltest.TestCase):
 
   def calls(self, dtype):
     every = [*(((size,), 0) for size in _SIZES), *_AXES]
-    few = [_SHORT, ((300,), 0), ((20, 40), 0), ((70_000,), 0)]
+    few = [_SHORT, ((300,), 0), ((20, 40), 0), ((70_000,), 0), _BLOCKS]
     for shape, axis in every if THOROUGH or dtype == np.float32 else few:
       for reverse in (False, True):
         yield self.array(dtype, shape), axis, reverse
@@ -203,7 +205,7 @@ class SplitScanTest(ScanTest):
     # short ones.
     shapes = (
         ((301,), 0), ((1,), 0), ((3, 41), 1), ((2, 31, 1100), 1),
-        ((2, 90_000), 1), ((700, 8), 1),
+        ((2, 90_000), 1), _BLOCKS, ((700, 8), 1),
     )  # fmt: skip
     for dtype in self.dtypes:
       calls = []
@@ -249,8 +251,9 @@ class SplitScanTest(ScanTest):
         np.ones((3, 1), own), np.ones(3, other),
     ):  # fmt: skip
       call = jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(x.shape, x.dtype))
-      with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "start must"):
-        call(x, start, reverse=np.bool_(False), trailing_rank=np.int64(0))
+      for reverse in np.bool_([False, True]):
+        with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "start must"):
+          call(x, start, reverse=reverse, trailing_rank=np.int64(0))
 
 
 class ExtremumTest(SplitScanTest):

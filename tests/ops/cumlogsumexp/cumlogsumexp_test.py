@@ -81,8 +81,8 @@ class RunningLogSumExpTest(scans.SplitScanTest):
   def start_type(self, dtype):
     return kit.accumulator(dtype)
 
-  def _check(self, x):
-    for axis in (0, 1):
+  def _check(self, x, axes=(0, 1)):
+    for axis in axes:
       for reverse in (False, True):
         y = np.asarray(cumlogsumexp(x, axis, reverse)).astype(np.longdouble)
         wide = x.astype(np.longdouble)
@@ -113,29 +113,40 @@ class RunningLogSumExpTest(scans.SplitScanTest):
       x[[100, 100, 200], [5, 20, 20]] = np.inf
       self._check(x)
 
+  def test_blocks_of_infinities(self):
+    """Also blocks of 16 Ki elements whose sum is 0 are joined."""
+    for dtype in kit.FLOATING:
+      for n in (40_000, 70_000):
+        x = self.array(dtype, (4, n))
+        x[0, :20_000] = x[1, 20_000:] = x[2] = -np.inf
+        self._check(x, axes=(1,))
+        self._check_totals(x, 1)
+
   def test_the_first_element_is_kept(self):
     """It is nearly 0, and what follows is much larger."""
     x = np.array([[1e-6, 50, 100]], np.float32)
     np.testing.assert_array_equal(cumlogsumexp(x, 1)[:, 0], x[:, 0])
 
   def test_totals(self):
-    total = kit.ops_of(cumlogsumexp)[2]
     for dtype in kit.FLOATING:
-      wide = kit.accumulator(dtype)
       for x, axis, _ in self.calls(dtype):
         for place, number in ((0, None), (-1, -np.inf), (-1, np.inf)):
           if number is not None and x.size:
             x.flat[place] = number
-          y = np.asarray(total(x, axis=axis))
-          self.assertEqual(y.dtype, wide)
-          exact = x.astype(np.longdouble)
-          with np.errstate(invalid="ignore"):
-            want = np.logaddexp.reduce(exact, axis)
-          errors = _errors(exact, want, jnp.dtype(wide), axis, False, True)
-          finite = np.isfinite(want)
-          np.testing.assert_array_equal(y[~finite], want[~finite])
-          distance = abs(y[finite] - want[finite])
-          np.testing.assert_array_equal(distance <= errors[finite], True)
+          self._check_totals(x, axis)
+
+  def _check_totals(self, x, axis):
+    y = np.asarray(kit.ops_of(cumlogsumexp)[2](x, axis=axis))
+    wide = kit.accumulator(x.dtype)
+    self.assertEqual(y.dtype, wide)
+    exact = x.astype(np.longdouble)
+    with np.errstate(invalid="ignore"):
+      want = np.logaddexp.reduce(exact, axis)
+    errors = _errors(exact, want, jnp.dtype(wide), axis, False, True)
+    finite = np.isfinite(want)
+    np.testing.assert_array_equal(y[~finite], want[~finite])
+    distance = abs(y[finite] - want[finite])
+    np.testing.assert_array_equal(distance <= errors[finite], True)
 
   def test_gradient_at_infinities(self):
     x = jnp.array([-np.inf, -np.inf, 0.0, -np.inf, np.log(3.0)])

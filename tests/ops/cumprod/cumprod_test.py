@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """cumprod: its definition."""
 
+import itertools
+
 from absl.testing import absltest
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import cumprod
+from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing import Case
@@ -68,6 +71,16 @@ class RunningProductsTest(scans.ScanTest):
       with np.errstate(all="ignore"):
         want = np.multiply.accumulate(x.astype(np.float64)).astype(dtype)
       np.testing.assert_allclose(cumprod(x), want, 1e-6)
+
+  def test_zero_before_factors_whose_product_overflows(self):
+    """Of any number of them: vectors multiply lanes before what precedes."""
+    for dtype in kit.FLOATING:
+      for n in (2, 9, 256, 40_000):
+        for axis, reverse in itertools.product((0, 1), (False, True)):
+          x = np.full((20, n), jnp.finfo(dtype).max, dtype)
+          x[:, -1 if reverse else 0] = 0
+          y = cumprod(np.moveaxis(x, 1, axis), axis, reverse)
+          np.testing.assert_array_equal(np.float64(y), 0)
 
   def test_gradient_with_zeros(self):
     x = np.array([2.0, 0.0, 3.0, 0.0, 4.0])

@@ -264,18 +264,24 @@ class RecurrenceTest(absltest.TestCase):
       np.testing.assert_allclose(got, want, rtol=0, atol=allowed)
 
   def test_ends_of_pieces(self):
-    """What devices exchange: h behind a piece is m 2^e h0 + term."""
+    """What devices exchange: h behind a piece is m 2^e h0 + term.
+
+    If it is shifted, a[t] (h + b[t]) takes the place of a[t] h + b[t].
+    """
     shapes = ((1003,), 0), ((19, 40), 1), ((40, 5), 0), ((2, 30, 1100), 1)
-    for (shape, axis), reverse in itertools.product(shapes, (False, True)):
+    flags = False, True
+    for (shape, axis), reverse, shifted in itertools.product(
+        shapes, flags, flags
+    ):
       for dtype in kit.FLOATING:
         wide = np.promote_types(dtype, np.float32)
         a, b = (self._array(dtype, shape, seed) for seed in (1, 2))
         m, e, term = map(
             np.asarray,
-            end_of_real(a, b, axis=axis, reverse=reverse, shifted=False),
+            end_of_real(a, b, axis=axis, reverse=reverse, shifted=shifted),
         )
         a, b = (np.moveaxis(x.astype(np.longdouble), axis, -1) for x in (a, b))
-        want, sizes = _sequential(a, b, None, reverse)
+        want, sizes = _sequential(a, a * b if shifted else b, None, reverse)
         last = 0 if reverse else -1
         allowed = sizes[..., last] * gamma(4, wide) + 1e-37
         self.assertLess(np.max(abs(term - want[..., last]) - allowed), 0)
@@ -301,10 +307,11 @@ class RecurrenceTest(absltest.TestCase):
       a = (rng.choice([-1, 1], powers.shape) * 2.0**powers).astype(dtype)
       a[4, 5] = 0
       wide = a.astype(np.longdouble)
-      for axis, reverse in itertools.product((0, 1), (False, True)):
+      flags = False, True
+      for axis, reverse, shifted in itertools.product((0, 1), flags, flags):
         own = np.moveaxis(a, 1, axis)
         m, e, term = end_of_real(
-            own, np.zeros_like(own), axis=axis, reverse=reverse, shifted=False
+            own, np.zeros_like(own), axis=axis, reverse=reverse, shifted=shifted
         )
         np.testing.assert_array_equal(term, 0)
         m, power = np.frexp(np.asarray(m, np.longdouble))
@@ -315,6 +322,26 @@ class RecurrenceTest(absltest.TestCase):
         got = np.ldexp(m, power + np.asarray(e, int))
         allowed = gamma(2 * a.shape[1], np.float64)
         np.testing.assert_allclose(got, product, rtol=allowed, atol=0)
+
+  def test_ends_of_factors_that_nearly_leave_the_range(self):
+    """Where a group of steps begins with a large product, or a small one."""
+    for dtype, first, most in (
+        (np.float16, 99, 14), (jnp.bfloat16, 99, 126), (np.float32, 99, 126),
+        (np.float64, 99, 900),
+    ):  # fmt: skip
+      # Factors whose product is the first one, 8 large ones, and the inverses.
+      powers = [most] * (first // most) + [first % most] + [most] * 8
+      powers += [-x for x in reversed(powers)]
+      powers = np.stack(
+          [np.pad(powers, (before, 8 - before)) for before in range(9)]
+      )
+      a = np.exp2([*powers, *-powers]).astype(dtype)
+      for axis, reverse in itertools.product((0, 1), (False, True)):
+        own = np.moveaxis(a, 1, axis)
+        m, e, _ = end_of_real(
+            own, own, axis=axis, reverse=reverse, shifted=False
+        )
+        np.testing.assert_array_equal(np.ldexp(m, np.asarray(e, int)), 1)
 
   def test_handler_refuses_other_states_of_pieces(self):
     target = kit.ops_of(linear_recurrence)[1].declaration.forward_target
