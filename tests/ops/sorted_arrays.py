@@ -29,9 +29,11 @@ def shapes(dtype: Any) -> Sequence[tuple[tuple[int, ...], int]]:
   """Returns shapes with the axis to sort along."""
   if THOROUGH or dtype == np.float32:
     return [*(((size,), 0) for size in _SIZES), *_AXES]
+  width = jnp.dtype(dtype).itemsize
   few = [((300,), 0), ((2_500, 3), 0), ((40_000,), 0)]
-  if jnp.dtype(dtype).itemsize == 8:
-    few += [((70_000,), 0), ((70_000, 2), 0)]  # Columns: in one thread each.
+  few.append(((131_073 if width <= 2 else 70_000,), 0))
+  if width == 8:
+    few.append(((70_000, 2), 0))  # Columns: in one thread each.
   return few
 
 
