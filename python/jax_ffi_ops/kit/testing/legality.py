@@ -40,7 +40,7 @@ def check(
     raise WrongOperandsError("batch_rank")
   groups = [operands[name].shape[:batch_rank] for name in shared]
   try:
-    np.broadcast_shapes(full[:batch_rank], *groups)
+    jnp.broadcast_shapes(full[:batch_rank], *groups)
   except ValueError as error:
     raise WrongOperandsError("shared") from error
 
@@ -76,14 +76,15 @@ def _loops(call, operands, shared):
         raise WrongOperandsError("core")
   for kind, shapes in loops.items():
     try:
-      full = np.broadcast_shapes(*shapes)
+      # Not numpy's: it has no shape whose sizes multiply to 2^63, but for a 0.
+      full = jnp.broadcast_shapes(*shapes)
     except ValueError as error:
       raise WrongOperandsError(kind) from error
     if any(len(shape) != len(full) for shape in shapes):
       raise WrongOperandsError(kind)
     if in_full and any(shape != full for shape in shapes):
       raise WrongOperandsError("broadcast")
-  return np.broadcast_shapes(*loops["leading"])
+  return jnp.broadcast_shapes(*loops["leading"])
 
 
 def _check_dtypes(target, operands):
