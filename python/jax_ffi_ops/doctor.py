@@ -5,7 +5,8 @@ Looks at the shared objects of jax_ffi_ops, or at those named. It finds handlers
 by the names that the kit gives them, and those that XLA's macros made if the
 object is not stripped; symbols can be named instead. Nothing else is called.
 Without names it also measures how many page faults a large result takes.
-With --bench it times our functions against those of jax instead.
+With --bench it times our functions against those of jax instead, and says where
+a lower level of the CPU's instructions would be faster.
 Exit status 1 if something is wrong, or if nothing could be tried.
 """
 
@@ -27,6 +28,7 @@ from jax_ffi_ops import isolated
 from jax_ffi_ops import speeds
 from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit.load import abi
+from jax_ffi_ops.speed_cases import CASES
 
 _EXAMINING = "jax_ffi_ops.examining"
 _LEVELS = {0: "not x86-64", 1: "x86-64", 3: "x86-64-v3", 4: "x86-64-v4"}
@@ -130,12 +132,26 @@ def main() -> int:
   )
   parser.add_argument(
       "--bench",
-      nargs="?",
-      const="",
+      action="store_true",
+      help=(
+          "time our functions against those of jax instead, and levels of the"
+          " CPU against each other"
+      ),
+  )
+  parser.add_argument(
+      "--only",
+      type=lambda names: names.split(","),
+      default=[],
       metavar="NAME,...",
-      help="time our functions, or those named, against those of jax instead",
+      help="the functions to time",
   )
   options = parser.parse_args()
+  if options.libraries and options.bench:
+    parser.error("--bench times our functions: name them with --only")
+  if options.only and not options.bench:
+    parser.error("--only is for --bench")
+  if unknown := [name for name in options.only if name not in CASES]:
+    parser.error(f"{unknown[0]!r} is none of {', '.join(CASES)}")
   here = pathlib.Path(__file__).parent / "ops"
   paths = options.libraries
   paths = paths or [(path, []) for path in sorted(here.glob("lib*.so"))]
@@ -144,9 +160,8 @@ def main() -> int:
     lines.append(_heap(options.seconds))
   if not paths:
     lines.append([(f"No shared object in {here}: build it with Bazel", False)])
-  if options.bench is not None:
-    names = [name for name in options.bench.split(",") if name]
-    lines = [_versions(), speeds.lines(names, options.seconds)]
+  if options.bench:
+    lines = [_versions(), speeds.lines(options.only, options.seconds)]
   states = set()
   for line, state in itertools.chain(*lines):
     print(line.encode("utf-8", "backslashreplace").decode(), flush=True)

@@ -4,6 +4,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 import contextlib
 import ctypes
+import functools
 import itertools
 import json
 import os
@@ -28,6 +29,7 @@ def messages(
     *arguments: Any,
     seconds: float,
     variables: Mapping[str, str] = {},
+    questions: int = subprocess.DEVNULL,
 ) -> Iterator[Any]:
   """Yields what a function yields in another process, as soon as it does.
 
@@ -37,6 +39,7 @@ def messages(
     *arguments: for the function; they and the messages are values of JSON.
     seconds: how long the process may take from one message to the next.
     variables: of its environment, besides those of this process.
+    questions: a descriptor, which the process has as its standard input.
 
   Raises:
     Ended: the process has crashed, ended itself, or taken too long.
@@ -49,7 +52,7 @@ def messages(
       | {"PYTHONPATH": os.pathsep.join(sys.path)}
       | dict(variables),
       pass_fds=[writer],
-      stdin=subprocess.DEVNULL,
+      stdin=questions,
       stdout=subprocess.DEVNULL,
       stderr=subprocess.DEVNULL,
       start_new_session=True,
@@ -73,6 +76,70 @@ def messages(
     process.wait()
   names = {-number: number.name for number in signal.Signals}
   raise Ended(f"ended the process by {names.get(status, f'exit({status})')}")
+
+
+class Worker:
+  """A process that answers questions, and does nothing between them.
+
+  It starts with the first question. If it ends early, the next question starts
+  another one.
+  """
+
+  def __init__(
+      self,
+      module: str,
+      function: str,
+      *,
+      seconds: float,
+      variables: Mapping[str, str] = {},
+  ):
+    """Prepares the process; the arguments are those of `messages`.
+
+    Args:
+      module: calls `tell`.
+      function: takes the arguments of a question, and returns the answer.
+      seconds: how long an answer may take.
+      variables: of its environment, besides those of this process.
+    """
+    self._start = functools.partial(
+        messages,
+        module,
+        function,
+        seconds=seconds,
+        variables=variables,
+    )
+    self._answers = None
+
+  def ask(self, *arguments: Any) -> Any:
+    """Returns the answer; raises what `messages` does."""
+    if self._answers is None:
+      self._pipe = os.pipe()
+      self._answers = self._start(questions=self._pipe[0])
+    try:
+      os.write(self._pipe[1], json.dumps(arguments).encode() + b"\n")
+      return next(self._answers)
+    except Ended:
+      self.close()
+      raise
+
+  def close(self) -> None:
+    """Ends the process."""
+    if self._answers is not None:
+      self._answers.close()
+      self._answers = None
+      for descriptor in self._pipe:
+        os.close(descriptor)
+
+
+def answers(function: Callable[..., Any]) -> Callable[[], Iterator[Any]]:
+  """Returns what to give to `tell`, for a function that a `Worker` asks."""
+
+  @functools.wraps(function)
+  def answer():
+    for line in sys.stdin:
+      yield function(*json.loads(line))
+
+  return answer
 
 
 def tell(*functions: Callable[..., Iterable[Any]]) -> None:

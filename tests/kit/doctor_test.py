@@ -16,19 +16,28 @@ _PATH = pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
 
 class DoctorTest(absltest.TestCase):
 
-  def check(self, well, *paths):
-    """Runs the doctor; returns what it prints."""
-    process = subprocess.run(
-        [sys.executable, "-m", "jax_ffi_ops.doctor", *paths],
+  def run_doctor(self, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "jax_ffi_ops.doctor", *arguments],
         cwd=self.create_tempdir(),
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
+
+  def check(self, well, *paths):
+    """Runs the doctor; returns what it prints."""
+    process = self.run_doctor(*paths)
     self.assertNotIn("Traceback", process.stdout)
     self.assertEqual("All is well." in process.stdout, well, process.stdout)
     self.assertEqual(process.returncode, not well)
+    return process.stdout
+
+  def refused(self, *arguments):
+    """Returns what the doctor says of wrong arguments."""
+    process = self.run_doctor(*arguments)
+    self.assertEqual(process.returncode, 2, process.stdout)
     return process.stdout
 
   def renamed(self, old):
@@ -61,6 +70,14 @@ class DoctorTest(absltest.TestCase):
   def test_two_libraries_with_one_target(self):
     copy = shutil.copy(_PATH, self.create_tempdir())
     self.assertIn("has registered already", self.check(False, _PATH, copy))
+
+  def test_arguments_of_bench(self):
+    for arguments, told in (
+        (["--bench", "--only=sort,sotr"], "'sotr' is none of add_rms_norm, "),
+        (["--only=sort"], "--only is for --bench"),
+        (["--bench", "sort"], "name them with --only"),
+    ):
+      self.assertRegex(self.refused(*arguments), told)
 
 
 if __name__ == "__main__":

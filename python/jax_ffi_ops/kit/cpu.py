@@ -5,7 +5,7 @@ import functools
 import os
 import platform
 
-_VARIABLE = "XLA_FFI_OPS_CPU_LEVEL"
+VARIABLE = "XLA_FFI_OPS_CPU_LEVEL"
 
 # What Linux calls the extensions of a level; abm has lzcnt.
 _V3 = frozenset("avx avx2 bmi1 bmi2 f16c fma abm movbe xsave".split())
@@ -35,7 +35,7 @@ def cpu_level() -> int:
   Raises:
     ValueError: the variable is not one of "1", "3" and "4".
   """
-  highest = os.environ.get(_VARIABLE, "4")
+  highest = os.environ.get(VARIABLE, "4")
   if highest not in ("1", "3", "4"):
-    raise ValueError(f"{_VARIABLE} is {highest!r}, not '1', '3' or '4'")
+    raise ValueError(f"{VARIABLE} is {highest!r}, not '1', '3' or '4'")
   return min(_machine_level(), int(highest))
