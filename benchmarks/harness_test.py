@@ -14,6 +14,9 @@ import numpy as np
 import accuracy
 import benchmark
 import entry
+from jax_ffi_ops import speed_cases
+import level_times
+import levels_benchmark
 import measurement
 from operands import array
 from operands import indices
@@ -181,6 +184,24 @@ class HarnessTest(parameterized.TestCase):
     self.assertNotIn("softmax/8x4/float16/both/call", every)
     with self.assertRaisesRegex(SystemExit, "^No op 'sotfmax'; .* softmax"):
       benchmark.lines(["sotfmax/8x4"], gpu=False)
+
+  def test_lines_of_levels(self):
+    """All functions, with all dtypes of their handlers."""
+    every = list(levels_benchmark.all_lines())
+    functions = {line.split("/")[0] for line in every}
+    self.assertContainsSubset(speed_cases.CASES, functions)
+    self.assertIn("sort/1x1048576/uint8/forward", every)
+    self.assertEqual(
+        levels_benchmark.chosen(["nanmedian/4096/float*", "gae/128x8/f*32"]),
+        [f"nanmedian/4096/float{n}/forward" for n in (16, 32, 64)]
+        + ["gae/128x8/float32/forward"],
+    )
+    with self.assertRaisesRegex(SystemExit, "^No line matches 'sotr'"):
+      levels_benchmark.chosen(["sotr"])
+
+  def test_line_without_time(self):
+    told = level_times.measured("sort/8x4/float7/forward", False, False)
+    self.assertRegex(told, "float7")
 
   def test_entries_are_of_modules(self):
     """torch.compile drops out else."""

@@ -35,11 +35,14 @@ class Operand(NamedTuple):
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def _draw(draw, shape, dtype, key):
+  if draw is jax.random.normal and jnp.issubdtype(dtype, jnp.integer):
+    unsigned = f"uint{8 * jnp.dtype(dtype).itemsize}"
+    return jax.random.bits(key, shape, unsigned).astype(dtype)
   return draw(key, shape).astype(dtype)
 
 
 def array(*shape: int) -> Operand:
-  """Normal numbers."""
+  """Normal numbers, or integers of random bits."""
   return Operand(shape)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times our functions against those of jax, and CPU levels, for the doctor."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import functools
 import math
 import os
@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 import jax_ffi_ops
 from jax_ffi_ops import isolated
@@ -120,7 +121,7 @@ def times(
     operand; or an `error`.
   """
   try:
-    programs, operands = _prepared(name, most)
+    programs, operands = prepared(name, most)
     chosen = programs if both else programs[:1]
     return {
         "largest": _largest(operands),
@@ -132,8 +133,16 @@ def times(
 
 
 @functools.lru_cache(maxsize=1)
-def _prepared(name, most):
-  """Returns our function and jax's, compiled when called; and operands."""
+def prepared(
+    name: str, most: int = 1 << 30, dtype: str = "float32"
+) -> tuple[Sequence[Callable[..., Any]], Sequence[jax.Array]]:
+  """Returns our function and jax's, compiled when called; and operands.
+
+  Args:
+    name: of the function.
+    most: see above.
+    dtype: of the operands that are floating-point numbers.
+  """
   case = CASES[name]
   shapes = [
       [n if n <= most else most + n % most for n in shape]
@@ -141,6 +150,10 @@ def _prepared(name, most):
   ]
   keys = jax.random.split(jax.random.key(0), len(shapes))
   operands = [case.draw(*pair) for pair in zip(keys, shapes)]
+  operands = [
+      x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x
+      for x in operands
+  ]
   programs = [
       jax.jit(lambda *x, f=f: f(*case.first, *x, **case.options))
       for f in (getattr(jax_ffi_ops, name), case.plain)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds functions that are slower at a higher level of the CPU.
+
+  bazel run //benchmarks:levels_benchmark -- --lines=sort,softmax/*/bfloat16
+
+A line is FUNCTION/SIZE/DTYPE/PASS; what is missing, or is *, stands for all. The
+sizes are those of ops/*.py, with all dtypes of the handler. Functions without
+such a file have the operands of speed_cases.py, cut to a size.
+
+Each level has a process. They take turns, and a line has the median of the
+ratios. Where a higher level takes more than 1.25 times as long, it is measured
+three times more. If it still does, the exit status is 1.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+import fnmatch
+import functools
+import os
+import sys
+
+import entry
+import jax_ffi_ops
+from jax_ffi_ops import isolated
+from jax_ffi_ops import kit
+from jax_ffi_ops import levels
+from jax_ffi_ops import speeds
+from jax_ffi_ops.speed_cases import CASES
+
+_CUTS = ("4096", "65536", "1048576")
+_SECONDS = 300  # For a line: level 1 is slow, and so is a busy machine.
+_SHOWN = 10
+
+
+def _entry_dtypes(known, name) -> list[str]:
+  """Returns those of an op's handler, too."""
+  try:
+    op = kit.ops_of(getattr(jax_ffi_ops, name))[0]
+  except TypeError:  # It does not say which ones it is made of.
+    return sorted(known.dtypes)
+  allowed = op.declaration.dtypes[0] or ()
+  return sorted({*known.dtypes, *(dtype.name for dtype in allowed)})
+
+
+def all_lines() -> Iterator[str]:
+  for name in sorted({*entry.names(), *CASES}):
+    if name not in entry.names():
+      for size in _CUTS:
+        yield from (f"{name}/{size}/{x.name}/forward" for x in kit.FLOATING)
+      continue
+    known = entry.load(name)
+    for size in known.sizes:
+      for dtype in _entry_dtypes(known, name):
+        yield from (f"{name}/{size}/{dtype}/{x}" for x in known.streams)
+
+
+def chosen(patterns: Sequence[str]) -> list[str]:
+  """Returns the lines that match; every pattern has to match one."""
+  every = list(all_lines())
+  found = []
+  for pattern in patterns:
+    # A * does not go on behind a slash, but what is missing stands for all.
+    parts = pattern.split("/")
+    matches = [
+        line
+        for line in every
+        if all(map(fnmatch.fnmatch, line.split("/"), parts))
+    ]
+    if not matches:
+      sys.exit(f"No line matches {pattern!r}.")
+    found += matches
+  return list(dict.fromkeys(found))
+
+
+def _compared(line, workers, options) -> list[levels.Comparison]:
+  """Compares the levels; raises ValueError if one has no time."""
+
+  def clock(worker):
+    answer = worker.ask(line, options.at_any_speed, options.cpu_time)
+    if isinstance(answer, str):
+      raise ValueError(answer)
+    return answer
+
+  clocks = {
+      level: functools.partial(clock, worker)
+      for level, worker in workers.items()
+  }
+  return levels.compare(clocks, options.rounds)
+
+
+def _summarize(found) -> None:
+  """Prints where a higher level is slowest."""
+  worst = sorted(found, key=lambda pair: -pair[0].ratio)[:_SHOWN]
+  print(f"\nOf {len(found)} comparisons, the worst:")
+  for pair, line in worst:
+    print(
+        f"{line:<50} level {pair.higher} takes {pair.ratio:.2f} times as long"
+        f" as {pair.lower}"
+    )
+
+
+def _parse():
+  parser = argparse.ArgumentParser(
+      description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+  )
+  split = lambda text: text.split(",")
+  parser.add_argument("--lines", type=split, default=["*"], help="see above")
+  parser.add_argument("--levels", type=split, help="by default all: 4,3,1")
+  parser.add_argument("--rounds", type=int, default=5)
+  parser.add_argument("--shard", default="1/1", help="I/N: every N-th line")
+  parser.add_argument(
+      "--at-any-speed", action="store_true",
+      help="run handlers also where the op would run its definition",
+  )  # fmt: skip
+  parser.add_argument(
+      "--cpu-time", action="store_true",
+      help="of all threads, in place of time: for a machine that is busy",
+  )  # fmt: skip
+  parser.add_argument(
+      "--rehearse", action="store_true",
+      help="a round of each line, whose times do not matter: as a test",
+  )  # fmt: skip
+  options = parser.parse_args()
+  if options.rehearse:
+    options.rounds = 1
+  return options
+
+
+def main() -> int:
+  options = _parse()
+  shard, shards = map(int, options.shard.split("/"))
+  lines = chosen(options.lines)[shard - 1 :: shards]
+  asked = sorted(map(int, options.levels or levels.levels()), reverse=True)
+  print(speeds.load(os.getloadavg()[0], len(os.sched_getaffinity(0))))
+  found, failed = [], []
+  with levels.workers(
+      "level_times", "measured", seconds=_SECONDS, chosen=asked
+  ) as workers:
+    for line in lines:
+      try:
+        pairs = _compared(line, workers, options)
+      except (isolated.Ended, ValueError) as error:
+        failed.append(line)
+        print(f"{line:<50} has no time: {error}", flush=True)
+        continue
+      found += [(pair, line) for pair in pairs]
+      ratios = ", ".join(
+          f"{x.higher}'s is {1 / x.ratio:.2f} of {x.lower}'s" for x in pairs
+      )
+      print(f"{line:<50} speed of level {ratios}", flush=True)
+  if not options.rehearse:
+    failed += [line for pair, line in found if pair.fails]
+  _summarize(found)
+  print("Failed:", *(failed or ["none"]), sep="\n  ")
+  return int(bool(failed))
+
+
+if __name__ == "__main__":
+  sys.exit(main())
