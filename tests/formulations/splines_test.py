@@ -177,9 +177,49 @@ class SplinesTest(_Test):
         lambda: map_coordinates(x, c > 0),
         lambda: map_coordinates(x, c, cval=1j),
         lambda: spline_filter1d(x, axis=None),
+        lambda: spline_filter1d(x, 3, 0, "mirror"),
+        lambda: spline_filter(x, output=np.zeros_like(x)),
+        lambda: spline_filter(x, output=bool),
+        lambda: map_coordinates(x, c, output="S1"),
     ):
       with self.assertRaises(TypeError):
         call()
+
+  @parameterized.parameters(np.float32, np.float64, np.int32)
+  def test_output(self, dtype):
+    """It is stored after each axis, as in SciPy, which cuts off fractions."""
+    x = (8 * self._rng.normal(size=(3, 4))).astype(np.float32)
+    c = self._rng.uniform(-1, 4, (2, 50))
+    for found, want in (
+        (
+            spline_filter1d(x, 1, 0, dtype),
+            ndimage.spline_filter1d(x, 1, 0, dtype),
+        ),
+        (
+            spline_filter1d(x, 4, 0, dtype),
+            ndimage.spline_filter1d(x, 4, 0, dtype),
+        ),
+        (spline_filter(x, 3, dtype), ndimage.spline_filter(x, 3, dtype)),
+        (
+            map_coordinates(x, c, 1, output=dtype),
+            ndimage.map_coordinates(x, c, dtype, 1),
+        ),
+    ):
+      if dtype == np.int32:
+        np.testing.assert_array_equal(found, want, strict=True)
+      else:
+        self._close(found, want, x, dtype)
+
+  def test_output_of_other_kinds(self):
+    """What is rounded is the output; complex numbers stay complex."""
+    c = self._rng.uniform(-1, 4, (2, 50))
+    want = ndimage.map_coordinates(_IMAGE, c, float, 2)
+    self._close(map_coordinates(_IMAGE, c, 2, output=float), want, _IMAGE)
+    for function in (spline_filter1d, spline_filter):
+      found = function(_IMAGE * 1j, output=np.float32)
+      self.assertEqual(found.dtype, np.complex64)
+      want = 1j * function(_IMAGE.astype(np.float32))
+      self._close(found, want, _IMAGE, np.complex64)
 
 
 class MoreSplinesTest(_Test):
@@ -199,7 +239,7 @@ class MoreSplinesTest(_Test):
       ))  # fmt: skip
       got = spline_filter1d(x, 4, axis, mode="reflect")
       self._close(got, want, x, float if dtype == int else dtype)
-    got = spline_filter(x[:, :9], 5, "grid-wrap")
+    got = spline_filter(x[:, :9], 5, mode="grid-wrap")
     want = ndimage.spline_filter(x[:, :9], 5, mode="grid-wrap", output=(
         np.complex128 if dtype == np.complex128 else np.float64
     ))  # fmt: skip

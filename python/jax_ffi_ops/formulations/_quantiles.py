@@ -4,8 +4,6 @@
 from collections.abc import Callable, Mapping
 import functools
 import math
-import numbers
-import operator
 from typing import Any
 
 import jax
@@ -14,6 +12,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.formulations import _inexact
+from jax_ffi_ops.kit import namesake
 from jax_ffi_ops.ops.partition import partition
 from jax_ffi_ops.ops.sort import sort
 
@@ -76,18 +75,10 @@ def compute(
 
 def _axes(a, axis):
   """Returns the axes of an array, or none if the call is left to jax.numpy."""
-  if not isinstance(a, _ARRAYS) or a.dtype not in kit.ORDERED:
-    return ()
-  if not all(isinstance(n, int) for n in a.shape):
+  axes = namesake.axes_of(a, axis, kit.ORDERED)
+  if axes and not all(isinstance(n, int) for n in a.shape):
     return ()  # Symbolic.
-  axes = tuple(range(a.ndim)) if axis is None else axis
-  axes = axes if isinstance(axes, tuple) else (axes,)
-  if not all(
-      isinstance(i, numbers.Integral) and -a.ndim <= i < a.ndim for i in axes
-  ):
-    return ()
-  axes = tuple(operator.index(i) % a.ndim for i in axes)
-  return axes if len(set(axes)) == len(axes) else ()
+  return axes
 
 
 def _ranks(q, count):

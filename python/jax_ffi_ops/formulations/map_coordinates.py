@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 import functools
 import operator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -147,11 +148,13 @@ def map_coordinates(
     mode: str = "constant",
     cval: complex = 0.0,
     prefilter: bool = True,
+    *,
+    output: Any = None,
 ) -> jax.Array:
   """Interpolates an array by splines, as scipy.ndimage.map_coordinates does.
 
   It replaces jax.scipy.ndimage.map_coordinates, which has only the orders 0 and
-  1. Its derivatives with respect to the coordinates are the slopes of the
+  1. The order of arguments is jax's; SciPy has `output` before `order`. Its derivatives with respect to the coordinates are the slopes of the
   spline.
 
   Args:
@@ -167,16 +170,17 @@ def map_coordinates(
     cval: a number.
     prefilter: whether `input` has the values of the splines. If False, it has
       their coefficients, as `spline_filter` returns them.
+    output: the dtype of the values; by default that of `input`.
 
   Returns:
-    The values at the coordinates: an array of their shape and of the dtype of
-    `input`. They are computed in the dtype to which `input` and coordinates
-    promote, at least in float32. For integers they are rounded, halves away
+    The values at the coordinates: an array of their shape. They are computed in
+    the dtype to which `input` and coordinates promote, at least in float32 and
+    in that of the result. If that is of integers, they are rounded, halves away
     from 0.
 
   Raises:
-    TypeError: input or coordinates are no numbers, coordinates are complex, or
-      cval is where `input` is not.
+    TypeError: input or coordinates are no numbers, coordinates are complex,
+      cval is where `input` is not, or output is no dtype of numbers.
     ValueError: shapes do not fit, an axis of `input` is empty, or there is no
       such order or mode.
   """
@@ -198,9 +202,10 @@ def map_coordinates(
         f"map_coordinates: input of shape {x.shape} must have an axis for each"
         f" of the {len(coordinates)} coordinates."
     )
+  dtype = spline_filter1d.output_dtype("map_coordinates", output, x.dtype)
   if not x.size:
     raise ValueError(f"map_coordinates: input of shape {x.shape} is empty.")
-  wide = jnp.promote_types(_inexact.dtype(x, *coordinates), np.float32)
+  wide = spline_filter1d.wide_dtype(_inexact.dtype(x, *coordinates), dtype)
   values = x.astype(wide)
   real = jnp.zeros((), wide).real.dtype
   coordinates = jnp.broadcast_arrays(*(c.astype(real) for c in coordinates))
@@ -209,8 +214,8 @@ def map_coordinates(
       filling = {} if mode == "nearest" else {"constant_values": cval}
       values = jnp.pad(values, _PADDING, _PADDED[mode], **filling)
       coordinates = [c + _PADDING for c in coordinates]
-    values = spline_filter(values, order, mode)
+    values = spline_filter(values, order, mode=mode)
   y = _interpolated(values, coordinates, order, mode, cval)
-  if jnp.issubdtype(x.dtype, np.integer):
+  if jnp.issubdtype(dtype, np.integer):
     y = jnp.sign(y) * jnp.floor(jnp.abs(y) + 0.5)
-  return y.astype(x.dtype)
+  return y.astype(dtype)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coefficients of interpolating splines, as scipy.ndimage has them."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 
@@ -10,27 +12,28 @@ from jax_ffi_ops.ops import spline_filter1d
 
 @kit.public(*kit.ops_of(spline_filter1d.spline_filter1d))
 def spline_filter(
-    input: jax.Array, order: int = 3, mode: str = "mirror"
+    input: jax.Array, order: int = 3, output: Any = None, mode: str = "mirror"
 ) -> jax.Array:
   """Computes the coefficients of a spline as scipy.ndimage.spline_filter does.
 
   Args:
     input: an array of numbers.
     order: the order of the spline, from 2 to 5.
+    output: the dtype of the coefficients. SciPy's default is float64.
     mode: as for `spline_filter1d`, which this function calls for each axis.
 
   Returns:
-    The coefficients, an array of the shape and dtype of `input`. For integers,
-    it has the default floating-point dtype. (SciPy returns float64.)
+    The coefficients, an array of the shape of `input`. By default it also has
+    its dtype, or for integers, the default floating-point dtype.
 
   Raises:
-    TypeError: `input` has no numbers.
+    TypeError: `input` has no numbers, or output is no dtype of numbers.
     ValueError: there is no such order or mode.
   """
   spline_filter1d.checked("spline_filter", order, mode, range(2, 6))
   x = jnp.asarray(input)
   if not x.ndim:  # A line of one element.
-    return spline_filter1d.spline_filter1d(x[None], order, 0, mode)[0]
+    return spline_filter1d.spline_filter1d(x[None], order, 0, output, mode)[0]
   for axis in range(x.ndim):
-    x = spline_filter1d.spline_filter1d(x, order, axis, mode)
+    x = spline_filter1d.spline_filter1d(x, order, axis, output, mode)
   return x

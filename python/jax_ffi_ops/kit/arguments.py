@@ -11,6 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 
 
+def check_bool(function: str, name: str, value: Any) -> None:
+  """Raises TypeError unless an argument is a bool."""
+  if not isinstance(value, bool):
+    raise TypeError(f"{function}: {name} must be True or False, got {value!r}.")
+
+
 def integer_axis(function: str, axis: Any) -> int:
   """Returns the axis as an int.
 

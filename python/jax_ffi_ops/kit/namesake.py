@@ -45,3 +45,28 @@ def array_and_axis(
     return None
   axis = operator.index(axis)
   return (x, axis % x.ndim) if -x.ndim <= axis < x.ndim else None
+
+
+def axes_of(
+    a: Any, axis: Any, allowed: Collection[np.dtype]
+) -> tuple[int, ...]:
+  """Returns axes of an array, counted from the first one.
+
+  Args:
+    a: the array, as the user gave it.
+    axis: an axis, a tuple of axes, or None for all, as the user gave it.
+    allowed: dtypes of arrays that are taken.
+
+  Returns:
+    None of them if the call is left to the namesake.
+  """
+  if not isinstance(a, _ARRAYS) or not dtypes.is_allowed(a.dtype, allowed):
+    return ()
+  axes = tuple(range(a.ndim)) if axis is None else axis
+  axes = axes if isinstance(axes, tuple) else (axes,)
+  if not all(
+      isinstance(i, numbers.Integral) and -a.ndim <= i < a.ndim for i in axes
+  ):
+    return ()
+  axes = tuple(operator.index(i) % a.ndim for i in axes)
+  return axes if len(set(axes)) == len(axes) else ()

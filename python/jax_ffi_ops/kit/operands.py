@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.kit import dtypes
-from jax_ffi_ops.kit.arguments import integer_axis
 from jax_ffi_ops.kit.calls import dimensions
 from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.declare import attributes as attribute_types
@@ -33,10 +33,7 @@ def call_of(
   keywords = dict(keywords)
   axis = keywords.pop("axis", -1) if declared.signature.starred else None
   in_place = keywords.pop("in_place", False) if declared.in_place else False
-  if not isinstance(in_place, bool):
-    raise TypeError(
-        f"{declared.name}: in_place must be True or False, got {in_place!r}."
-    )
+  arguments.check_bool(declared.name, "in_place", in_place)
   present = _present(declared, operands)
   op = declared.given(present)
   arrays = [
@@ -52,7 +49,11 @@ def call_of(
   trailing = None
   if op.signature.starred:
     trailing = dimensions.trailing_rank(
-        op.name, op.signature, op.operands, shapes, integer_axis(op.name, axis)
+        op.name,
+        op.signature,
+        op.operands,
+        shapes,
+        arguments.integer_axis(op.name, axis),
     )
   dimensions.check(
       op.name, op.signature, op.operands, shapes, op.parameters, trailing or 0,

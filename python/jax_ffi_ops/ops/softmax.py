@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Softmax."""
 
+import math
 import pathlib
 
 import jax
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
+from jax_ffi_ops.kit import namesake
 
 
 def _reference(x):
@@ -85,23 +87,50 @@ _softmax = kit.op(
 )
 
 
+def _over(x, axes, in_place):
+  """Returns softmax over some axes, as one at the end."""
+  if axes == (x.ndim - 1,):
+    return _softmax(x, in_place=in_place)
+  last = range(-len(axes), 0)
+  moved = jnp.moveaxis(x, axes, last)
+  outer, inner = moved.shape[: -len(axes)], moved.shape[-len(axes) :]
+  y = _softmax(moved.reshape(*outer, math.prod(inner)), in_place=in_place)
+  return jnp.moveaxis(y.reshape(moved.shape), last, axes)
+
+
+def _is_mask(where, shape):
+  """Returns whether a mask has one element, or one for all, of each axis."""
+  if where is None or isinstance(where, bool):
+    return True
+  if getattr(where, "dtype", None) != bool or where.ndim > len(shape):
+    return False
+  return all(n in (1, full) for n, full in zip(where.shape[::-1], shape[::-1]))
+
+
 @kit.public(_softmax)
 def softmax(
-    x: jax.Array, *, axis: int = -1, in_place: bool = False
+    x: jax.Array,
+    axis: int | tuple[int, ...] | None = -1,
+    where: jax.Array | None = None,
+    *,
+    in_place: bool = False,
 ) -> jax.Array:
-  """Turns `x` into positive numbers whose sum along an axis is 1.
+  """Turns `x` into positive numbers whose sum is 1, as jax.nn.softmax does.
 
     y = exp(x - max(x)) / sum(exp(x - max(x)))
 
-  Maximum and sum are along the axis. As in jax.nn.softmax, if an axis has a NaN
-  or an infinite maximum, all its results are NaN. Sums are in float32, or in
-  float64 if `x` is float64, and the result is rounded once.
+  Maximum and sum are along the axis. If an axis has a NaN or an infinite
+  maximum, all its results are NaN. Sums are in float32, or in float64 if `x` is
+  float64, and the result is rounded once. jax.nn computes arrays of other
+  dtypes: integers and complex numbers.
 
   Args:
     x: array with one axis or more and the dtype float16, bfloat16, float32 or
       float64.
-    axis: an integer. The last axis is the fastest; another axis is transposed
-      to the end and back.
+    axis: an integer, several, or None for all. The last axis is the fastest;
+      other axes are transposed to the end and back.
+    where: an array of bools that broadcasts to the shape of `x`: which elements
+      count. The results of others are 0. By default, all count.
     in_place: whether the result may take the memory of `x`, known when the
       function is traced. Say so where `x` is donated, or the carry of a loop.
       XLA copies an `x` that is used again.
@@ -110,12 +139,13 @@ def softmax(
     An array of the shape and dtype of `x`.
 
   Raises:
-    TypeError: `x` is no array of a supported dtype, `axis` is no integer, or
-      `in_place` is no bool.
-    ValueError: `x` has no such axis.
+    TypeError, ValueError: as jax.nn.softmax does; or `in_place` is no bool.
   """
-  axis = arguments.integer_axis("softmax", axis)
-  if axis == -1:
-    return _softmax(x, in_place=in_place)
-  last = jnp.moveaxis(x, axis, -1)
-  return jnp.moveaxis(_softmax(last, in_place=in_place), -1, axis)
+  arguments.check_bool("softmax", "in_place", in_place)
+  axes = namesake.axes_of(x, axis, kit.FLOATING)
+  if not axes or not _is_mask(where, x.shape):
+    return jax.nn.softmax(x, axis, where)
+  if where is None:
+    return _over(x, axes, in_place)
+  y = _over(jnp.where(where, x, -jnp.inf), axes, in_place)
+  return jnp.where(where, y, 0)

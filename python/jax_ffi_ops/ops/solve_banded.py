@@ -95,11 +95,16 @@ _solve = kit.op(
 
 @kit.public(_solve, *kit.ops_of(tridiagonal_solve))
 def solve_banded(
-    l_and_u: Sequence[int], ab: jax.Array, b: jax.Array
+    l_and_u: Sequence[int],
+    ab: jax.Array,
+    b: jax.Array,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
 ) -> jax.Array:
-  """Solves banded systems of linear equations, A x = b.
+  """Solves banded systems, A x = b, in place of scipy.linalg.solve_banded.
 
-  It replaces `scipy.linalg.solve_banded`. The algorithm is Gaussian elimination
+  The algorithm is Gaussian elimination
   with partial pivoting, with the pivots of LAPACK's gbsv. Lanes of vectors
   solve many systems with few right-hand sides at once. Gradients solve one more
   system, with the transpose of A. Systems with one diagonal on each side of the
@@ -111,6 +116,10 @@ def solve_banded(
       ab[u + i - j, j]. Elements outside of A are not read.
     b: the right-hand sides, of shape [..., n, k]; or one for all systems, of
       shape [n].
+    overwrite_ab: has no effect: jax's arrays do not change.
+    overwrite_b: likewise.
+    check_finite: has no effect, as in jax.scipy.linalg: a NaN makes results
+      NaN, and nothing is raised.
 
   Returns:
     x, an array of the shape of `b`, with the leading axes of `ab`, too, of the
@@ -122,6 +131,7 @@ def solve_banded(
     TypeError: ab or b are no arrays of numbers, or l or u no integers.
     ValueError: shapes do not fit, or l or u are negative.
   """
+  del overwrite_ab, overwrite_b, check_finite
   lower, upper = l_and_u
   if not all(isinstance(x, numbers.Integral) for x in (lower, upper)):
     raise TypeError(

@@ -2,6 +2,7 @@
 """Coefficients of interpolating splines along an axis, as scipy.ndimage has them."""
 
 import pathlib
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +20,8 @@ from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 _QUARTIC = -38 - 1216**0.5
 _QUINTIC = -13 - 105**0.5
 _SUMS = {
+    0: (),
+    1: (),
     2: (-6.0,),
     3: (-4.0,),
     4: (228 / _QUARTIC, _QUARTIC),
@@ -150,11 +153,47 @@ def checked(name: str, order: int, mode: str, orders: range) -> None:
     )
 
 
+def output_dtype(name: str, output: Any, given: np.dtype) -> np.dtype:
+  """Returns the dtype of results that SciPy's argument `output` asks for.
+
+  Args:
+    name: of the function.
+    output: from the user.
+    given: that of the input.
+
+  Raises:
+    TypeError: `output` is no dtype of numbers.
+  """
+  if output is None:
+    return given
+  try:
+    is_array = isinstance(output, jax.Array | np.ndarray)
+    dtype = None if is_array else jnp.dtype(output)
+  except TypeError:
+    dtype = None
+  if dtype is None or not jnp.issubdtype(dtype, np.number):
+    raise TypeError(
+        f"{name}: output must be a dtype of numbers, got {output!r}."
+    )
+  if jnp.issubdtype(given, np.complexfloating):
+    return jnp.promote_types(dtype, np.complex64)
+  return dtype
+
+
+def wide_dtype(given: np.dtype, output: np.dtype) -> np.dtype:
+  """Returns the dtype in which results of a dtype are computed."""
+  if jnp.issubdtype(output, np.inexact):
+    output = jax.dtypes.canonicalize_dtype(output)
+    given = jnp.promote_types(given, output)
+  return jnp.promote_types(given, np.float32)
+
+
 @kit.public(_filter, *kit.ops_of(linear_recurrence))
 def spline_filter1d(
     input: jax.Array,
     order: int = 3,
     axis: int = -1,
+    output: Any = None,
     mode: str = "mirror",
 ) -> jax.Array:
   """Computes the coefficients of a spline as scipy.ndimage.spline_filter1d does.
@@ -166,34 +205,37 @@ def spline_filter1d(
 
   Args:
     input: an array of numbers. 16-bit numbers are computed in float32.
-    order: the order of the spline, from 2 to 5.
+    order: the order of the spline, from 0 to 5. Those of 0 and 1 have `input`
+      as their coefficients.
     axis: the axis to go along.
+    output: the dtype of the coefficients. SciPy's default is float64.
     mode: how a line continues beyond its ends: "mirror" (c b | a b c | b a),
       "reflect" (b a | a b c | c b), or "grid-wrap" (b c | a b c | a b). As in
       SciPy, "grid-mirror" and "nearest" are "reflect" here, and "wrap",
       "constant" and "grid-constant" are "mirror".
 
   Returns:
-    The coefficients, an array of the shape and dtype of `input`. For integers,
-    it has the default floating-point dtype. (SciPy returns float64.)
+    The coefficients, an array of the shape of `input`. By default it also has
+    its dtype, or for integers, the default floating-point dtype.
 
   Raises:
-    TypeError: `input` has no numbers, or axis is no integer.
+    TypeError: `input` has no numbers, axis is no integer, or output no dtype of
+      numbers.
     ValueError: there is no such axis, order or mode.
   """
-  checked("spline_filter1d", order, mode, range(2, 6))
+  checked("spline_filter1d", order, mode, range(6))
   x = jnp.asarray(input)
   if x.dtype == bool or not jnp.issubdtype(x.dtype, np.number):
     raise TypeError(f"spline_filter1d: input must be numbers, got {x.dtype}.")
   axis = arguments.axis_of("spline_filter1d", "input", x.shape, axis)
-  dtype = x.dtype if jnp.issubdtype(x.dtype, np.inexact) else float
-  dtype = jax.dtypes.canonicalize_dtype(dtype)
+  given = x.dtype if jnp.issubdtype(x.dtype, np.inexact) else float
+  given = jax.dtypes.canonicalize_dtype(given)
+  dtype = output_dtype("spline_filter1d", output, given)
   n, extension = x.shape[axis], EXTENSIONS[mode]
-  x = x.astype(dtype)
   if n < 2:  # SciPy leaves such lines as they are.
-    return x
-  x = x.astype(jnp.promote_types(dtype, np.float32))
-  is_complex = jnp.issubdtype(dtype, np.complexfloating)
+    return x.astype(dtype)
+  x = x.astype(wide_dtype(given, dtype))
+  is_complex = jnp.iscomplexobj(x)
   if is_complex:  # The real and the imaginary parts.
     x = jnp.stack([x.real, x.imag], -1)
   for total in _SUMS[order]:

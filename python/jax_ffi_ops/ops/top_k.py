@@ -54,7 +54,9 @@ _top_k = kit.op(
 
 
 @kit.public(_top_k)
-def top_k(operand: jax.Array, k: int, *, axis: int = -1) -> list[jax.Array]:
+def top_k(
+    operand: jax.Array, k: int, *, axis: int = -1, is_stable: bool = True
+) -> list[jax.Array]:
   """Finds the largest elements along an axis: jax.lax.top_k, faster on a CPU.
 
   The order is the same as in jax.lax.top_k on a CPU. Equal elements come by
@@ -70,6 +72,8 @@ def top_k(operand: jax.Array, k: int, *, axis: int = -1) -> list[jax.Array]:
     k: how many.
     axis: an integer. The last axis is the fastest; another axis is transposed
       to the end and back.
+    is_stable: an argument of jax.lax.top_k from jax 0.12 on. Here, equal
+      elements come by index, also with False.
 
   Returns:
     A list of the values and of their indices along the axis, as int32. Both
@@ -78,7 +82,10 @@ def top_k(operand: jax.Array, k: int, *, axis: int = -1) -> list[jax.Array]:
   Raises:
     TypeError, ValueError: as jax.lax.top_k does.
   """
-  plain = lambda: jax.lax.top_k(operand, k, axis=axis)
+  further = {} if is_stable is True else {"is_stable": is_stable}
+  plain = lambda: jax.lax.top_k(operand, k, axis=axis, **further)
+  if not isinstance(is_stable, bool):
+    return plain()
   if isinstance(operand, np.ndarray) and operand.dtype in kit.ORDERED:
     operand = jnp.asarray(operand)
   if not isinstance(operand, jax.Array) or operand.dtype not in kit.ORDERED:

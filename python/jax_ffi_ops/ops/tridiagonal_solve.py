@@ -52,11 +52,16 @@ _solve = kit.op(
 
 @kit.public(_solve)
 def tridiagonal_solve(
-    dl: jax.Array, d: jax.Array, du: jax.Array, b: jax.Array
+    dl: jax.Array,
+    d: jax.Array,
+    du: jax.Array,
+    b: jax.Array,
+    *,
+    perturb_singular: bool = False,
 ) -> jax.Array:
-  """Solves tridiagonal systems of linear equations, A x = b.
+  """Solves tridiagonal systems, A x = b: jax.lax.linalg.tridiagonal_solve.
 
-  It replaces `jax.lax.linalg.tridiagonal_solve`. The algorithm is the same,
+  The algorithm is the same,
   LAPACK's gtsv: Gaussian elimination with partial pivoting. So pivots may be
   zero, and A need not be diagonally dominant. Lanes of vectors solve many
   systems with few right-hand sides at once.
@@ -68,6 +73,9 @@ def tridiagonal_solve(
     d: the main diagonal, of the same shape and dtype.
     du: the diagonal above it: du[i] is A[i, i+1]. du[n-1] is not read.
     b: the right-hand sides, of shape [..., n, k].
+    perturb_singular: whether to change pivots near 0, so that singular systems
+      have a finite result. jax.lax.linalg computes such calls, from jax 0.10
+      on.
 
   Returns:
     x, an array of the shape and dtype of `b`. If A is singular in the
@@ -75,7 +83,11 @@ def tridiagonal_solve(
 
   Raises:
     TypeError: an operand is no array, has an unsupported dtype, or another
-      dtype than dl.
+      dtype than dl; or jax has no `perturb_singular`.
     ValueError: shapes do not fit.
   """
+  if perturb_singular is not False:
+    return jax.lax.linalg.tridiagonal_solve(
+        dl, d, du, b, perturb_singular=perturb_singular
+    )
   return _solve(dl, d, du, b)

@@ -172,6 +172,13 @@ class BandedTest(parameterized.TestCase):
     self._check((2, 1), ab[others], b[others], x[others])
     self.assertTrue(np.all(np.isfinite(x[5, :, 0])))
 
+  def test_arguments_without_effect(self):
+    ab, b = np.array([[0, 1.0, 1], [4, 4, np.nan]]), np.ones(3)
+    found = solve_banded((0, 1), ab, b, True, True, False)
+    want = solve_banded((0, 1), ab, b)
+    np.testing.assert_array_equal(found, want)
+    self.assertTrue(np.all(np.isnan(found)))
+
   def test_what_is_outside_of_the_matrix_is_not_read(self):
     for bands, n in (((2, 1), 7), ((5, 4), 3), ((1, 1), 6)):
       d = sum(bands) + 1

@@ -164,6 +164,15 @@ class SameAsJaxTest(parameterized.TestCase):
   def test_weak_type(self):
     self.assertTrue(top_k(jnp.full(3, 1.0), 2)[0].weak_type)
 
+  def test_is_stable(self):
+    x = np.zeros((3, 100), np.int32)
+    for is_stable in (False, True):
+      _, indices = top_k(x, 4, is_stable=is_stable)
+      np.testing.assert_array_equal(indices, [range(4)] * 3)
+    for wrong in (None, 1, "x", np.ones(2)):
+      with self.assertRaises(TypeError):
+        top_k(x, 4, is_stable=wrong)
+
   def test_errors_are_those_of_jax(self):
     x = jnp.arange(6.0)
     calls = [

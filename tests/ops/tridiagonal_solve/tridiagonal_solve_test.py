@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tridiagonal_solve: its definition."""
 
+import inspect
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
@@ -70,6 +72,24 @@ class TridiagonalTest(parameterized.TestCase):
       bound = 4 * unit * 2 * 3 * 2 * largest
       size = np.max(np.abs(x[each]), axis=0, initial=0)
       self.assertTrue(np.all(error <= 1.01 * bound * size), (each, error))
+
+  def test_perturb_singular(self):
+    """It is jax's, in those versions that have it."""
+    one, b = np.ones((2, 4)), np.ones((2, 4, 3))
+    operands = 0 * one, np.array([1.0, 1, 0, 1]) * one, 0 * one, b
+    with self.subTest("False"):
+      found = tridiagonal_solve(*operands, perturb_singular=False)
+      self.assertTrue(np.all(np.isnan(found)))
+    theirs = jax.lax.linalg.tridiagonal_solve
+    if "perturb_singular" in inspect.signature(theirs).parameters:
+      found = tridiagonal_solve(*operands, perturb_singular=True)
+      np.testing.assert_array_equal(
+          found, theirs(*operands, perturb_singular=True)
+      )
+      self.assertTrue(np.all(np.isfinite(found)))
+    else:
+      with self.assertRaises(TypeError):
+        tridiagonal_solve(*operands, perturb_singular=True)
 
   def _operands(self, dtype, loops, n, k, seed=0):
     rng = np.random.default_rng(seed)
