@@ -30,11 +30,16 @@ _OPS = {
     "add_rms_norm": ("bfloat16", "float16", "float32", "float64"),
     "gae": ("float32", "float64"),
     "layer_norm": ("bfloat16", "float16", "float32", "float64"),
+    "lfilter": ("float32", "float64"),
     "linear_recurrence": ("bfloat16", "float16", "float32", "float64"),
     "rms_norm": ("bfloat16", "float16", "float32", "float64"),
     "softmax": ("bfloat16", "float16", "float32", "float64"),
+    "solve_banded": ("float32", "float64"),
     "spline_filter1d": ("float32", "float64"),
+    "tridiagonal_solve": ("float32", "float64"),
 }
+# What may be constant, if not the first operand.
+_CONSTANT = {"lfilter": "x", "solve_banded": "b", "tridiagonal_solve": "b"}
 # Of constant rows; their sums are rounded.
 _CONSTANTS = (0, 0.1, -1e-3, 1 / 3, 1234.567, -1e6, 1e6)
 
@@ -71,7 +76,7 @@ class BothWaysTest(parameterized.TestCase):
     target, *_ = contract.targets(case)
     definition = Definition(case)
     drawn = right_calls.with_rows(target, definition, len(_CONSTANTS))
-    for call in (drawn, self._constant(drawn)):
+    for call in (drawn, self._constant(op, drawn)):
       ways = {
           "handler": call.frame.run(call.arrays),
           "reference": _results_of_the_reference(target, call),
@@ -111,12 +116,12 @@ class BothWaysTest(parameterized.TestCase):
       distance = abs(np.asarray(y).astype(wide) - want)
       np.testing.assert_array_equal(distance <= bound, True)
 
-  def _constant(self, call):
-    first, *others = call.arrays
-    arrays = {name: call.arrays[name] for name in others}
-    x = call.arrays[first]
+  def _constant(self, op, call):
+    own = _CONSTANT.get(op) or next(iter(call.arrays))
+    x = call.arrays[own]
     values = np.reshape(_CONSTANTS, (-1,) + (1,) * (x.ndim - 1))
-    arrays = {first: np.broadcast_to(values, x.shape).astype(x.dtype), **arrays}
+    constant = np.broadcast_to(values, x.shape).astype(x.dtype)
+    arrays = dict(call.arrays) | {own: constant}
     return call._replace(label=f"constant: {call.label}", arrays=arrays)
 
 
