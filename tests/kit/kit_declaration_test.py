@@ -331,6 +331,37 @@ class KitDeclarationTest(parameterized.TestCase):
     _declare("test_op")
 
   @parameterized.parameters(
+      ("z", r"several axes \(\['a', 'y'\]\), got 'z'"),
+      ("x", r"several axes \(\['a', 'y'\]\), got 'x'"),
+  )
+  def test_column_major_array_that_is_none(self, name, message):
+    with self.assertRaisesRegex(ValueError, f"test_op: `column_.*{message}"):
+      _declare(
+          "test_op",
+          "(m,n),(n)->(m,n)",
+          operands=("a", "x"),
+          column_major=("a", name),
+      )
+
+  def test_column_major_array_with_trailing_loops(self):
+    with self.assertRaisesRegex(
+        ValueError, "without '\\*'. kit.call takes any"
+    ):
+      _declare("test_op", "(m,n,*)->(*)", operands=("a",), column_major=("a",))
+
+  def test_in_place_in_another_order(self):
+    with self.assertRaisesRegex(
+        ValueError, r"of \('y', 'a'\) one is column-major"
+    ):
+      _declare(
+          "test_op",
+          "(m,n)->(m,n)",
+          operands=("a",),
+          column_major=("a",),
+          in_place={"y": "a"},
+      )
+
+  @parameterized.parameters(
       (dict(parameters=("y",)),),
       (dict(dtypes={"y": ("float32",)}),),
   )

@@ -22,6 +22,10 @@ class MatVecTest(testing.ConformanceTest):
   case = Case(ops.matvec, [Operand((4, 8)), Operand((8,))])
 
 
+class MatMulTest(testing.ConformanceTest, testing.HandlerTest):
+  case = Case(ops.matmul, [Operand((3, 4)), Operand((4, 5))])
+
+
 class TakeTest(testing.ConformanceTest):
   case = Case(ops.take, [Operand((4,)), Operand((3,), "int32")])
 

@@ -36,6 +36,18 @@ matvec = kit.op(
     reference=lambda a, x: a @ x,
 )
 
+# The handlers take matrices as BLAS and LAPACK do: columns are contiguous.
+matmul = kit.op(
+    "matmul",
+    library=library,
+    signature="(m,n),(n,k)->(m,k)",
+    dtypes=("float32",),
+    outputs=("c",),
+    row_sums=("b",),
+    column_major=("a", "b", "c"),
+    reference=lambda a, b: a @ b,
+)
+
 # An integer operand, which has no derivatives.
 take = kit.op(
     "take",

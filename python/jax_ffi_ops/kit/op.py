@@ -53,6 +53,7 @@ def op(
     use_handler: Callable[..., bool] | None = None,
     is_faster: Callable[..., bool] | None = None,
     broadcast_operands: bool = False,
+    column_major: Collection[str] = (),
     in_place: Mapping[str, str] | None = None,
     split: Split | None = None,
     strict: bool = False,
@@ -132,6 +133,11 @@ def op(
       dimensions in full, and sum over none. If so, an operand that rows or a
       `vmap` share is copied to the full shape. If not, it has no loop
       dimensions, or some of size 1.
+    column_major: operands and results whose cores are column-major in memory,
+      as those of LAPACK are: the last axis of the core has the largest stride
+      of its axes. The loop dimensions lead all the same. The cotangent of such
+      an array is column-major, too. A function whose loops are elsewhere in
+      memory needs `kit.call`.
     in_place: results that the CPU's forward handler may compute over an operand
       of their shape and dtype: {"y": "x"}. It reads no part of the operand after
       it has written that part. Calls may then say `in_place=True`.
@@ -261,6 +267,7 @@ def op(
       use_handler=use_handler,
       is_faster=is_faster,
       broadcast_operands=broadcast_operands,
+      column_major=frozenset(column_major),
       in_place=in_place,
       split=split
       and split.resolved(
@@ -275,6 +282,7 @@ def op(
       backward_platforms=library.register(key + "_bwd", required=False),
   )
   module = _module(sys._getframe(1))  # pylint: disable=protected-access
+  checking.check_column_major(declaration)
   checking.check(declaration)
   made = Op(declaration, module.f_globals.get("__name__", "__main__"))
   with _declaring:

@@ -116,6 +116,11 @@ class BackwardCall(HandlerCall):
       )
     return self.forward.handler_attributes | own
 
+  @property
+  def column_major(self) -> dict[str, int]:
+    own = self.forward.column_major
+    return own | {"d" + name: rank for name, rank in own.items()}
+
   def dimensions(self, arrays: Sequence[Any]) -> Dimensions:
     dims = self.forward.dimensions_of(self.named(arrays))
     return dataclasses.replace(dims, sizes={**dims.sizes, **dict(self.sizes)})

@@ -37,6 +37,8 @@ class Received(NamedTuple):
     results: likewise; on CUDA the workspaces follow.
     attributes: NumPy scalars, arrays and strings by name.
     aliases: operands whose memory a result takes, both by index.
+    column_major: the names of operands and results whose cores are so in memory,
+      and how many axes these have.
   """
 
   target: str
@@ -44,6 +46,24 @@ class Received(NamedTuple):
   results: Mapping[str, jax.core.ShapedArray]
   attributes: Mapping[str, Any]
   aliases: Mapping[int, int] = {}
+  column_major: Mapping[str, int] = {}
+
+
+def orders(
+    arrays: Mapping[str, Any], column_major: Mapping[str, int]
+) -> list[tuple[int, ...]]:
+  """Returns the axes of arrays, those of the largest strides first.
+
+  Args:
+    arrays: with a shape each.
+    column_major: see Received.
+  """
+  found = []
+  for name, x in arrays.items():
+    rank = len(x.shape)
+    first = max(rank - column_major.get(name, 0), 0)
+    found.append((*range(first), *reversed(range(first, rank))))
+  return found
 
 
 class Broadcast(NamedTuple):
@@ -127,6 +147,11 @@ class HandlerCall(Call):
   def handler_attributes(self) -> dict[str, Any]:
     """The attributes that the handler receives."""
 
+  @property
+  @abc.abstractmethod
+  def column_major(self) -> dict[str, int]:
+    """See Received."""
+
   @abc.abstractmethod
   def declined(self, platform: str, arrays: Sequence[Any]) -> str | None:
     """Returns why the reference runs in place of the handler, or None."""
@@ -143,7 +168,11 @@ class HandlerCall(Call):
     results = {name: x.aval for name, x in self.results(arrays).items()}
     results |= self.workspaces(platform, arrays)
     return Received(
-        self.target, self.named(arrays), results, self.handler_attributes
+        self.target,
+        self.named(arrays),
+        results,
+        self.handler_attributes,
+        column_major=self.column_major,
     )
 
   def broadcast(self, arrays: Sequence[Any]) -> Broadcast | None:

@@ -63,6 +63,11 @@ class ForwardCall(base.HandlerCall):
     declared = {name: x.value for name, x in self.attributes.value.items()}
     return declared | {name: np.int64(x) for name, x in self._added.items()}
 
+  @property
+  def column_major(self) -> dict[str, int]:
+    axes = self.op.axes
+    return {n: len(axes[n][0]) for n in self.op.column_major if n in axes}
+
   @functools.cached_property
   def op(self) -> Declaration:
     return self.declared.given(self.present)

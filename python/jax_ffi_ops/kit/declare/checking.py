@@ -31,6 +31,30 @@ def check_sizes(
     )
 
 
+def check_column_major(op: Declaration) -> None:
+  """Raises ValueError if `column_major` names what cannot be so."""
+  for name in sorted(op.column_major):
+    if len(op.axes.get(name, ((), False))[0]) < 2:
+      names = [
+          n for n in (*op.slots, *op.result_names) if len(op.axes[n][0]) > 1
+      ]
+      raise ValueError(
+          f"{op.name}: `column_major` is about operands and results whose cores"
+          f" have several axes ({names}), got {name!r}."
+      )
+  if op.column_major and (op.signature.starred or op.cores is not None):
+    raise ValueError(
+        f"{op.name}: `column_major` is for handlers of your own, and for"
+        " signatures without '*'. kit.call takes any layout."
+    )
+  for pair in op.in_place.items():
+    if len(op.column_major.intersection(pair)) == 1:
+      raise ValueError(
+          f"{op.name}: `in_place` is between arrays of one order, but of"
+          f" {pair} one is column-major."
+      )
+
+
 def check(op: Declaration) -> None:
   """Raises ValueError or TypeError if a declaration contradicts itself."""
   others = op.jvp or op.backward or op.residuals or op.backward_platforms

@@ -59,6 +59,7 @@ class Declaration:
   use_handler: Callable[..., bool] | None
   is_faster: Callable[..., bool] | None
   broadcast_operands: bool
+  column_major: frozenset[str]
   in_place: Mapping[str, str]
   split: Split | None
   cores: Cores | None

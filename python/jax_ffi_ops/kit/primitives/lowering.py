@@ -16,6 +16,7 @@ from jax.interpreters import mlir
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit.calls import loops
 from jax_ffi_ops.kit.calls.base import Broadcast
+from jax_ffi_ops.kit.calls.base import orders
 from jax_ffi_ops.kit.dtypes import keeping_64_bits
 from jax_ffi_ops.kit.load.library import Library
 from jax_ffi_ops.kit.primitives import partitioning
@@ -90,6 +91,8 @@ def register(
       )
     rule = jax.ffi.ffi_lowering(
         received.target,
+        operand_layouts=_layouts(received.operands, received.column_major),
+        result_layouts=_layouts(received.results, received.column_major),
         extra_attributes=attributes,
         operand_output_aliases=dict(received.aliases),
     )
@@ -106,6 +109,11 @@ def register(
     )
   if platforms or calls_back:
     _jax.requires_devices_during_lowering(primitive)
+
+
+def _layouts(arrays, column_major):
+  """Returns axes as the rule wants them: that of the smallest stride first."""
+  return [x[::-1] for x in orders(arrays, column_major)]
 
 
 def _in_given_dtypes(lower):

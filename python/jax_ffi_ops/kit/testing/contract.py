@@ -103,7 +103,13 @@ class Target:
         name: Buffer(x.shape, jnp.dtype(x.dtype))
         for name, x in received.results.items()
     }
-    return Frame(self.name, operands, results, received.attributes)
+    return Frame(
+        self.name,
+        operands,
+        results,
+        received.attributes,
+        received.column_major,
+    )
 
   def _forward(self, trailing):
     starred = self.call.op.signature.starred

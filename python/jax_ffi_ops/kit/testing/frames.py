@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jax_ffi_ops.kit.calls.base import orders
 from jax_ffi_ops.kit.load.library import Library
 from jax_ffi_ops.kit.testing.placed import Placed
 from jax_ffi_ops.kit.testing.runtime import Runtime
@@ -38,12 +39,17 @@ class Refused(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Frame:
-  """A call of a target; buffers have names, in the order of the call."""
+  """A call of a target; buffers have names, in the order of the call.
+
+  Attributes:
+    column_major: as Received has it.
+  """
 
   target: str
   operands: Mapping[str, Buffer]
   results: Mapping[str, Buffer]
   attributes: Mapping[str, Any]
+  column_major: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
   def run(self, arrays: Mapping[str, Any] | None = None) -> list[np.ndarray]:
     """Calls the target with these arrays, or with zeros; may raise Refused."""
@@ -64,6 +70,8 @@ class Frame:
           self.target,
           [b.struct for b in self.results.values()],
           has_side_effect=True,
+          input_layouts=orders(self.operands, self.column_major),
+          output_layouts=orders(self.results, self.column_major),
       )
       _programs[key] = jax.jit(functools.partial(call, **self.attributes))
     return _programs[key]
@@ -97,7 +105,12 @@ class Frame:
     # pylint: disable-next=protected-access
     handler = library._stages(self.target, "cpu")["execute"]
     operands, results = (
-        {name: Placed(b.shape, b.dtype, shift) for name, b in side.items()}
+        {
+            name: Placed(b.shape, b.dtype, shift, order)
+            for (name, b), order in zip(
+                side.items(), orders(side, self.column_major)
+            )
+        }
         for side in (self.operands, self.results)
     )
     for x, values in zip(operands.values(), self._arrays(arrays)):

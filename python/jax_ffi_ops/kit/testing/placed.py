@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays for direct calls: they begin anywhere, and have room around them."""
 
+from collections.abc import Sequence
 import math
 from typing import Any
 
@@ -25,8 +26,17 @@ class Placed:
     array: see above.
   """
 
-  def __init__(self, shape: tuple[int, ...], dtype: Any, shift: int):
-    """Makes an array that begins `shift` elements after an aligned address."""
+  def __init__(
+      self, shape: tuple[int, ...], dtype: Any, shift: int, order: Sequence[int]
+  ):
+    """Makes an array that begins `shift` elements after an aligned address.
+
+    Args:
+      shape: of the array.
+      dtype: likewise.
+      shift: see above.
+      order: its axes, the one of the largest stride first.
+    """
     width = np.dtype(dtype).itemsize
     size = math.prod(shape) * width
     room = _ROOM + min(16 * size, _MOST)
@@ -35,7 +45,8 @@ class Placed:
     self._before = self._memory[:start]
     self._behind = self._memory[start + size :]
     own = self._memory[start : start + size]
-    self.array = own.view(dtype).reshape(shape)
+    in_memory = own.view(dtype).reshape([shape[axis] for axis in order])
+    self.array = in_memory.transpose(np.argsort(order))
 
   def check(self, name: str) -> None:
     """Raises OverrunError if the room is not what it was."""
