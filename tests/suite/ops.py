@@ -48,6 +48,16 @@ matmul = kit.op(
     reference=lambda a, b: a @ b,
 )
 
+# A handler that binds a matrix, and no array of more axes.
+trace = kit.op(
+    "trace",
+    library=library,
+    signature="(n,n)->()",
+    dtypes=("float32",),
+    most_loops=0,
+    reference=jnp.trace,
+)
+
 # An integer operand, which has no derivatives.
 take = kit.op(
     "take",

@@ -54,6 +54,7 @@ def op(
     is_faster: Callable[..., bool] | None = None,
     broadcast_operands: bool = False,
     column_major: Collection[str] = (),
+    most_loops: int | None = None,
     in_place: Mapping[str, str] | None = None,
     split: Split | None = None,
     strict: bool = False,
@@ -138,6 +139,9 @@ def op(
       of its axes. The loop dimensions lead all the same. The cotangent of such
       an array is column-major, too. A function whose loops are elsewhere in
       memory needs `kit.call`.
+    most_loops: how many loop dimensions handlers take at most: 0 if they bind
+      buffers of a fixed rank, such as ffi::BufferR2. A call or a `vmap` with
+      more is an error when it is traced. By default, handlers take any number.
     in_place: results that the CPU's forward handler may compute over an operand
       of their shape and dtype: {"y": "x"}. It reads no part of the operand after
       it has written that part. Calls may then say `in_place=True`.
@@ -268,6 +272,7 @@ def op(
       is_faster=is_faster,
       broadcast_operands=broadcast_operands,
       column_major=frozenset(column_major),
+      most_loops=most_loops,
       in_place=in_place,
       split=split
       and split.resolved(

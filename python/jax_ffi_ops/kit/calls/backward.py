@@ -156,6 +156,10 @@ class BackwardCall(HandlerCall):
   def results(self, arrays: Sequence[Any]) -> dict[str, ArrayType]:
     return {"d" + name: x for name, x in self.gradients(arrays).items()}
 
+  @property
+  def may_run_handler(self) -> bool:
+    return bool(self.op.backward_platforms) and not self.transposed
+
   def declined(self, platform: str, arrays: Sequence[Any]) -> str | None:
     """As for the forward call, but that `is_faster` is told."""
     if self.transposed:

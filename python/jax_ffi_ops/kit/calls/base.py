@@ -156,6 +156,22 @@ class HandlerCall(Call):
   def declined(self, platform: str, arrays: Sequence[Any]) -> str | None:
     """Returns why the reference runs in place of the handler, or None."""
 
+  @property
+  def may_run_handler(self) -> bool:
+    """Whether there is a handler for such calls, on any platform."""
+    return True
+
+  def check_loops(self, arrays: Sequence[Any]) -> None:
+    """Raises ValueError if no handler takes so many loop dimensions."""
+    dims, most = self.dimensions(arrays), self.op.most_loops
+    if most is None or dims.rank <= most or not self.may_run_handler:
+      return
+    raise ValueError(
+        f"{self.op.name}: handlers take {most} loop dimensions at most, got"
+        f" {[*dims.leading, *dims.trailing]}. In place of `jax.vmap`, use"
+        " `jax.lax.map`."
+    )
+
   def workspaces(
       self, platform: str, arrays: Sequence[Any]
   ) -> dict[str, jax.core.ShapedArray]:

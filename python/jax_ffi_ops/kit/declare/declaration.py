@@ -60,6 +60,7 @@ class Declaration:
   is_faster: Callable[..., bool] | None
   broadcast_operands: bool
   column_major: frozenset[str]
+  most_loops: int | None
   in_place: Mapping[str, str]
   split: Split | None
   cores: Cores | None

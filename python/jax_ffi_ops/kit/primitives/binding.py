@@ -16,6 +16,7 @@ from jax.interpreters import xla
 import jax.numpy as jnp
 
 from jax_ffi_ops.kit.calls.base import Call
+from jax_ffi_ops.kit.calls.base import HandlerCall
 from jax_ffi_ops.kit.calls.loop_axes import spec
 from jax_ffi_ops.kit.dtypes import in_64_bits_if_given
 from jax_ffi_ops.kit.primitives import sharding
@@ -55,6 +56,8 @@ def bind(
 
 def _result_avals(*operands: Any, call: Call) -> list[jax.core.ShapedArray]:
   """Returns the types of results; all operands vary over the same axes."""
+  if isinstance(call, HandlerCall):
+    call.check_loops(operands)
   results = call.results(operands).values()
   mesh = sharding.explicit_mesh(operands)
   if mesh is None:
