@@ -27,6 +27,13 @@ class ForeignTest(absltest.TestCase):
     self.assertTrue(hasattr(library, "cuda_test_foreign_fwd_cuda"))
     self.assertFalse(hasattr(library, "cuda_test_foreign_fwd_cpu"))
 
+  def test_linkopts(self):
+    """Those of a cuda_library, and of what it depends on."""
+    with open(os.environ["FOREIGN"], "rb") as file:
+      paths = file.read()
+    for name in (b"options", b"dep"):
+      self.assertIn(b"/of/" + name, paths)
+
   def test_the_cpu_runs_the_reference(self):
     x = jnp.arange(5.0)
     self.assertNotIn("cuda_test_foreign", jax.jit(_twice).lower(x).as_text())
