@@ -105,6 +105,18 @@ class FaultyRowsTest(parameterized.TestCase):
     case = dataclasses.replace(sound, definition=in_list)
     self.assertEmpty(_failures(case, "test_handler_broadcasts"))
 
+  def test_a_definition_that_lacks_a_result(self):
+    case = dataclasses.replace(
+        faulty_rows.rows("test_rows_sound"),
+        definition=lambda x, w, *, factor: factor * x,
+    )
+    self.check(
+        case,
+        "test_handler_broadcasts",
+        r"rows_sound_fwd: the author's definition returns 1 arrays, not 2 "
+        r"\(y, total\)",
+    )
+
   def test_a_definition_that_fails_for_all_cores(self):
     case = faulty_rows.rows("test_rows_sound")
     case = dataclasses.replace(

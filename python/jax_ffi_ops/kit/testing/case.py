@@ -71,8 +71,8 @@ class Case:
       maximum of nothing is none.
     definition: the definition in NumPy, of arrays that are called as the op's
       operands are, [loops..., core...] (None for one that is left out), and the
-      attributes: it returns all results, residuals too, or the first of them.
-      It is called with `Bounded` arrays.
+      attributes: it returns all results, residuals too. It is called with
+      `Bounded` arrays.
     gradient: likewise, of what the backward handler gets, called as that is
       (the cotangent of y is dy): it returns the cotangents of the floating-point
       operands, not summed over rows; None for one that is left out.

@@ -67,6 +67,14 @@ class Definition:
 
   def _bounded(self, author, rows, arrays):
     found = [x for x in self._by_author(author, arrays) if x is not None]
+    target = rows.target
+    results = target.call.op.result_names
+    names = target.gradients if target.is_backward else results
+    if len(found) != len(names):
+      raise ValueError(
+          f"{target.name}: the author's definition returns {len(found)} arrays,"
+          f" not {len(names)} ({', '.join(names)})."
+      )
     found = _wanted(rows.target, found)
     expected = []
     for (name, b), x in zip(rows.visible_results(), found, strict=True):
