@@ -112,38 +112,30 @@ def _reason(call, platform, avals, backward):
   if reason is None or not reason.startswith(NOT_FASTER):
     return reason
   dims = call.dimensions(avals)
-  rows = math.prod(dims.leading)
 
-  def least(size, changed):
-    """Returns the size from which on a handler is faster, None if it is never.
+  def runs(sizes, leading):
+    larger = _resized(call, avals, sizes, leading)
+    return call.declined(platform, larger, backward) is None
 
-    Args:
-      size: that of the call.
-      changed: function of another size that returns sizes and leading loops.
-    """
-
-    def is_faster(n):
-      larger = _resized(call, avals, *changed(n))
-      return call.declined(platform, larger, backward) is None
-
-    above = itertools.takewhile(
-        lambda n: n <= _LARGEST, (max(size, 1) << i for i in itertools.count(1))
-    )
-    high = next(filter(is_faster, above), None)
-    if high is None:
-      return None
-    return bisect.bisect_left(
-        range(high), True, max(size, high // 2), high, key=is_faster
-    )
-
-  found = {
-      f"{name} =": least(n, lambda n, name=name: ({name: n}, dims.leading))
-      for name, n in dims.sizes.items()
-  }
-  texts = [f"{what} {n}" for what, n in found.items() if n]
-  if n := least(rows, lambda n: ({}, (n,))):
+  texts = []
+  for name, size in dims.sizes.items():
+    if n := _least(size, lambda n, name=name: runs({name: n}, dims.leading)):
+      texts.append(f"{name} = {n}")
+  if n := _least(math.prod(dims.leading), lambda n: runs({}, (n,))):
     texts.append(f"{n} rows")
   return f"{reason}, and True from {' or '.join(texts)} on" if texts else reason
+
+
+def _least(size, runs):
+  """Returns the size above `size` from which on a handler runs, if any."""
+  doubled = (max(size, 1) << i for i in itertools.count(1))
+  larger = itertools.takewhile(lambda n: n <= _LARGEST, doubled)
+  high = next(filter(runs, larger), None)
+  if high is None:
+    return None
+  return bisect.bisect_left(
+      range(high), True, max(size, high // 2), high, key=runs
+  )
 
 
 def _resized(call, avals, sizes, leading):
