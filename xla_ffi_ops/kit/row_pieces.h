@@ -152,13 +152,13 @@ enum class Stores {
 };
 
 // A result. If no one wants it, there is no memory for it: then all its pieces
-// are stored in the same place.
+// are stored in the same place. (An empty one that is wanted may have none.)
 template <typename T>
 class OutputRows {
  public:
   OutputRows() = default;
   OutputRows(T* data, int64_t cols, Stores stores) : data_(data), cols_(cols) {
-    if (data == nullptr) {
+    if (data == nullptr && cols > 0) {
       piece_ = NewPiece<T>(cols);
       data_ = piece_.get();
       step_ = 0;

@@ -30,6 +30,11 @@ class Buffer(NamedTuple):
 _runtime = functools.cache(Runtime)
 
 
+def _address(array, shift):
+  """Returns where an array is: an empty one may be nowhere."""
+  return array.ctypes.data if array.size or shift else None
+
+
 _programs = {}  # by the text of a frame: it has types and values of attributes
 
 
@@ -117,7 +122,7 @@ class Frame:
       x.array[...] = values
     rng = random.Random(f"{seed} {self}")
     buffers = [
-        [(b, side[name].array.ctypes.data) for name, b in own.items()]
+        [(b, _address(side[name].array, shift)) for name, b in own.items()]
         for side, own in ((operands, self.operands), (results, self.results))
     ]
     error = _runtime().call(handler, *buffers, self.attributes, rng)
