@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that are larger than caches store their results otherwise, with the
 // same bits: aligned or not, in place, and if one result is not wanted.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -97,10 +98,12 @@ struct Array {
 };
 
 // Whether results have the same bits as those of a call that is not so large.
+// `offset` and `second` are of the two results.
 template <typename F, typename T>
-void Test(int64_t cols, int64_t offset, bool in_place, bool all) {
+void Test(int64_t cols, int64_t offset, int64_t second, bool in_place,
+          bool all) {
   constexpr int64_t kRows = 5;
-  const int64_t size = kRows * cols + offset;
+  const int64_t size = kRows * cols + std::max(offset, second);
   const Array<T> w(cols, 1), x(size, 4);
   Array<T> y[2] = {{size, 2}, {size, 2}}, z[2] = {{size, 3}, {size, 3}};
   RowMap each;
@@ -116,7 +119,7 @@ void Test(int64_t cols, int64_t offset, bool in_place, bool all) {
     }
     arrays.outputs[0] = out;
     if constexpr (F::kOutputs > 1) {
-      arrays.outputs[1] = all ? z[uncached].data.get() + offset : nullptr;
+      arrays.outputs[1] = all ? z[uncached].data.get() + second : nullptr;
     }
     RunFormula(Cpu(), F(), {0, 1, kRows, cols, nullptr, uncached}, arrays, {});
   }
@@ -132,11 +135,13 @@ void Test() {
   for (const int64_t cols : {1, 8, 40, 513, 1000, 4096, 5000, 70'000}) {
     for (const int64_t offset : {0, 1, 8}) {
       for (const bool in_place : {false, true}) {
-        Test<TwoFormula<Acc>, T>(cols, offset, in_place, /*all=*/false);
-        Test<TwoFormula<Acc>, T>(cols, offset, in_place, /*all=*/true);
-        Test<AddedFormula<Acc>, T>(cols, offset, in_place, /*all=*/true);
-        if constexpr (sizeof(T) == 2) {
-          Test<StagedFormula<Acc>, T>(cols, offset, in_place, /*all=*/true);
+        Test<AddedFormula<Acc>, T>(cols, offset, 0, in_place, /*all=*/true);
+        for (const int64_t second : {0, 1, 8}) {
+          Test<TwoFormula<Acc>, T>(cols, offset, second, in_place, false);
+          Test<TwoFormula<Acc>, T>(cols, offset, second, in_place, true);
+          if constexpr (sizeof(T) == 2) {
+            Test<StagedFormula<Acc>, T>(cols, offset, second, in_place, true);
+          }
         }
       }
     }
