@@ -118,27 +118,37 @@ def at_limits(case: Case) -> Iterator[Case]:
 
 
 def other_attributes(case: Case) -> Iterator[Case]:
-  """Yields the case with other values of each attribute.
+  """Yields the case with other values of its attributes.
 
-  That is the opposite of a bool, and of a float the negative one if it may be,
-  and one that float32 does not hold exactly.
+  These are all other choices of its bools; and of a float, the negative one if
+  it may be, and one that float32 does not hold exactly.
   """
-  for name in case.attributes:
-    attribute, value = case.op.attributes.get(name), case.attributes[name]
-    if attribute is None or isinstance(attribute.type, list):
-      continue
-    kind = np.dtype(attribute.type).kind
-    if kind == "b":
-      yield _with_attribute(case, name, not value)
-    elif kind == "f" and value:
+  own = {
+      name: (case.op.attributes[name], value)
+      for name, value in case.attributes.items()
+      if name in case.op.attributes
+  }
+  kinds = {
+      name: np.dtype(attribute.type).kind
+      for name, (attribute, _) in own.items()
+      if not isinstance(attribute.type, list)
+  }
+  flags = {name: bool(own[name][1]) for name in kinds if kinds[name] == "b"}
+  for chosen in itertools.product((False, True), repeat=len(flags)):
+    others = dict(zip(flags, chosen))
+    if others != flags:
+      yield _with_attributes(case, others)
+  for name in kinds:
+    attribute, value = own[name]
+    if kinds[name] == "f" and value:
       least = attribute.minimum or 0
-      yield _with_attribute(case, name, least + (value - least) * 0.7)
+      yield _with_attributes(case, {name: least + (value - least) * 0.7})
       if attribute.allows(-value):
-        yield _with_attribute(case, name, -value)
+        yield _with_attributes(case, {name: -value})
 
 
-def _with_attribute(case, name, value):
-  return dataclasses.replace(case, attributes={**case.attributes, name: value})
+def _with_attributes(case, others):
+  return dataclasses.replace(case, attributes={**case.attributes, **others})
 
 
 # A column, what leaves most of a vector of any length as a rest, and more than
