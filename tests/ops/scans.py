@@ -24,9 +24,11 @@ from jax_ffi_ops.kit.testing.base import THOROUGH
 _SIZES = (0, 1, 2, 15, 17, 33, 1023, 1025, 16384, 16385, 65537, 200_001)
 _SHORT = (700, 7), 1
 _BLOCKS = (2, 40_000), 1  # of rows that threads do not share
+_COLUMNS = (9, 1030), 0  # more than are scanned at once
 _AXES = (
     _SHORT,
     _BLOCKS,
+    _COLUMNS,
     ((2, 1, 3), 1),
     ((3, 40), 1),
     ((40, 3), 0),
@@ -106,7 +108,8 @@ class ScanTest(absltest.TestCase):
 
   def calls(self, dtype):
     every = [*(((size,), 0) for size in _SIZES), *_AXES]
-    few = [_SHORT, ((300,), 0), ((20, 40), 0), ((70_000,), 0), _BLOCKS]
+    few = [_SHORT, ((300,), 0), ((20, 40), 0), ((70_000,), 0)]
+    few += [_BLOCKS, _COLUMNS]
     for shape, axis in every if THOROUGH or dtype == np.float32 else few:
       for reverse in (False, True):
         yield self.array(dtype, shape), axis, reverse
@@ -202,9 +205,9 @@ class SplitScanTest(ScanTest):
     """What comes before an array is like one more element."""
     scan_from = kit.ops_of(self.op)[1]
     # Several rows and columns, pieces of columns, rows that threads share, and
-    # short ones.
+    # short ones. The first element of the axis is the start.
     shapes = (
-        ((301,), 0), ((1,), 0), ((3, 41), 1), ((2, 31, 1100), 1),
+        ((301,), 0), ((1,), 0), ((3, 2, 5), 1), ((3, 41), 1), ((2, 31, 1100), 1),
         ((2, 90_000), 1), _BLOCKS, ((700, 8), 1),
     )  # fmt: skip
     for dtype in self.dtypes:
