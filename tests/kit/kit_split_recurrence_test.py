@@ -61,7 +61,7 @@ def _sequential(a, b, h0, reverse=False):
   return h, wholes, sizes
 
 
-class KitSplitRecurrenceTest(parameterized.TestCase):
+class _TestCase(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
@@ -87,10 +87,57 @@ class KitSplitRecurrenceTest(parameterized.TestCase):
       allowed = _SIZE * np.finfo(np.float32).eps * np.max(np.abs(want))
       np.testing.assert_allclose(got, want, rtol=0, atol=allowed)
 
+
+class SampleTest(_TestCase):
+  """Some of all: they run with each run of the tests."""
+
   @parameterized.parameters(*itertools.product(_KINDS, _SPECS, (False, True)))
   def test_forward_and_backward(self, kind, spec, reverse):
     function = functools.partial(_pass, reverse=reverse)
     self.check(function, _arrays(), kind, spec)
+
+  @parameterized.parameters(*_KINDS)
+  def test_products_that_overflow(self, kind):
+    """Of a piece's factors, though no h does."""
+    for dtype in (np.float32, np.float64):
+      with jax.enable_x64(True):
+        large = np.array(np.sqrt(np.finfo(dtype).max) / 4, dtype)
+        a = np.tile(np.array([1 / large, 1, large], dtype), (_ROWS, 128))
+        a[0] = np.repeat(np.array([1, large], dtype), 192)  # of h = 0
+        a[1, 80:], a[1, 150] = large, 0  # ended within a piece
+        b = np.zeros(a.shape, dtype)
+        b[1, 300] = 1
+        h0 = np.array([0, 0, 1, 1, 1, 1], dtype)
+        a[1, 301:] = 1
+        if dtype == np.float64:  # 2^1500 and its inverse.
+          a[3:5] = 1
+          a[3, :100], a[4, :100] = 2.0**15, 2.0**-15
+          h0[3], h0[4] = 2.0**-1000, 2.0**1000
+        args = a, b, h0
+        specs = P("b", "a"), P("b", "a"), P("b")
+        placed = [_place(x, kind, spec) for x, spec in zip(args, specs)]
+        np.testing.assert_allclose(
+            jax.jit(_scan)(*placed), _scan(*args), rtol=1e-5
+        )
+
+  def test_what_is_not_finite(self):
+    a, b, h0, _ = _arrays()
+    b[0, 200] = np.inf
+    a[1, 200] = np.nan
+    b[2, 10] = np.nan
+    a[2, 300] = 0
+    h0[3] = np.nan
+    a[4], h0[4] = 2, 1  # overflows
+    a[5], b[5] = 0, -0.0
+    args = a, b, h0
+    specs = P("b", "a"), P("b", "a"), P("b")
+    placed = [_place(x, AxisType.Auto, spec) for x, spec in zip(args, specs)]
+    np.testing.assert_allclose(
+        jax.jit(_scan)(*placed), _scan(*args), rtol=1e-4, atol=1e-4
+    )
+
+
+class KitSplitRecurrenceTest(_TestCase):
 
   @parameterized.parameters(*_KINDS)
   def test_without_a_start(self, kind):
@@ -152,42 +199,6 @@ class KitSplitRecurrenceTest(parameterized.TestCase):
           allowed = allowed + gamma(1, dtype) * (wholes + allowed)
         distance = np.abs(np.asarray(got).astype(wide) - want)
         self.assertLess(np.max(distance - allowed), 0)
-
-  @parameterized.parameters(*_KINDS)
-  def test_products_that_overflow(self, kind):
-    """Of a piece's factors, though no h does."""
-    for dtype in (np.float32, np.float64):
-      with jax.enable_x64(True):
-        large = np.array(np.sqrt(np.finfo(dtype).max) / 4, dtype)
-        a = np.tile(np.array([1 / large, 1, large], dtype), (_ROWS, 128))
-        a[0] = np.repeat(np.array([1, large], dtype), 192)  # of h = 0
-        a[1, 80:], a[1, 150] = large, 0  # ended within a piece
-        b = np.zeros(a.shape, dtype)
-        b[1, 300] = 1
-        h0 = np.array([0, 0, 1, 1, 1, 1], dtype)
-        args = a, b, h0
-        a[1, 301:] = 1
-        specs = P("b", "a"), P("b", "a"), P("b")
-        placed = [_place(x, kind, spec) for x, spec in zip(args, specs)]
-        np.testing.assert_allclose(
-            jax.jit(_scan)(*placed), _scan(*args), rtol=1e-5
-        )
-
-  def test_what_is_not_finite(self):
-    a, b, h0, _ = _arrays()
-    b[0, 200] = np.inf
-    a[1, 200] = np.nan
-    b[2, 10] = np.nan
-    a[2, 300] = 0
-    h0[3] = np.nan
-    a[4], h0[4] = 2, 1  # overflows
-    a[5], b[5] = 0, -0.0
-    args = a, b, h0
-    specs = P("b", "a"), P("b", "a"), P("b")
-    placed = [_place(x, AxisType.Auto, spec) for x, spec in zip(args, specs)]
-    np.testing.assert_allclose(
-        jax.jit(_scan)(*placed), _scan(*args), rtol=1e-4, atol=1e-4
-    )
 
   def test_uneven_pieces_are_gathered(self):
     a, b, h0, _ = (x[..., :66] for x in _arrays())

@@ -73,7 +73,7 @@ def _place(x, kind, spec, **axes):
   return jax.device_put(x, NamedSharding(devices.mesh(kind, **axes), spec))
 
 
-class KitSplitTest(parameterized.TestCase):
+class _TestCase(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
@@ -103,6 +103,25 @@ class KitSplitTest(parameterized.TestCase):
     for y in actual:
       self.assertTrue(y.sharding.is_equivalent_to(placed[0].sharding, y.ndim))
     self.compare(actual, jax.tree.leaves(jax.jit(function)(*args)))
+
+
+class SampleTest(_TestCase):
+  """Some of all: they run with each run of the tests."""
+
+  @parameterized.parameters(*_KINDS)
+  def test_the_first_of_equal_elements_has_the_gradient(self, kind):
+    x = np.full((2, _SIZE), 2, np.float32)
+    x[1] = -np.inf
+    g = np.stack([np.arange(_SIZE, dtype=np.float32)] * 2)
+    placed = [_place(v, kind, P(None, ("a", "b")), a=4, b=2) for v in (x, g)]
+    for op, reverse in itertools.product((cummax, cummin), (False, True)):
+      want = np.zeros(x.shape)
+      want[:, -1 if reverse else 0] = np.sum(g[0])
+      _, got = _pass(lambda x: op(x, 1, reverse))(*placed)
+      np.testing.assert_array_equal(got, want)
+
+
+class KitSplitTest(_TestCase):
 
   @parameterized.parameters(
       *itertools.product([n for n in _OPS if n not in _SUMS], _KINDS)
@@ -255,18 +274,6 @@ class KitSplitTest(parameterized.TestCase):
       np.testing.assert_allclose(
           _OPS[name](placed), _OPS[name](x), rtol=2e-6, err_msg=name
       )
-
-  @parameterized.parameters(*_KINDS)
-  def test_the_first_of_equal_elements_has_the_gradient(self, kind):
-    x = np.full((2, _SIZE), 2, np.float32)
-    x[1] = -np.inf
-    g = np.stack([np.arange(_SIZE, dtype=np.float32)] * 2)
-    placed = [_place(v, kind, P(None, ("a", "b")), a=4, b=2) for v in (x, g)]
-    for op, reverse in itertools.product((cummax, cummin), (False, True)):
-      want = np.zeros(x.shape)
-      want[:, -1 if reverse else 0] = np.sum(g[0])
-      _, got = _pass(lambda x: op(x, 1, reverse))(*placed)
-      np.testing.assert_array_equal(got, want)
 
   @parameterized.parameters(*_KINDS)
   def test_memory(self, kind):
