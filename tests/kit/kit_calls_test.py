@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops import layer_norm
 from jax_ffi_ops import rms_norm
 from jax_ffi_ops.kit.calls.backward import BackwardCall
 from jax_ffi_ops.kit.calls.backward import Dropped
@@ -140,6 +141,30 @@ class KitCallsTest(parameterized.TestCase):
     self.assertEqual(
         list(on_cuda.results), ["dx", "dscale", "dscale_workspace"]
     )
+
+  @parameterized.parameters(
+      ("float32", ("float32", "float32"), ("float32", "float32")),
+      ("float32", ("float16", "bfloat16"), ("float32", "float32")),
+      ("float32", ("float32", "float64"), ("float32", "float64")),
+      ("float64", ("float32", "float64"), ("float64", "float64")),
+      ("bfloat16", ("bfloat16", "bfloat16"), ("bfloat16", "bfloat16")),
+      ("bfloat16", ("bfloat16", "float16"), ("float32", "float32")),
+      ("bfloat16", ("float32", "float32"), ("float32", "float32")),
+      ("bfloat16", ("float64", "bfloat16"), ("float64", "bfloat16")),
+  )
+  def test_dtypes_of_weights(self, x, given, expected):
+    """They get that of x, if all have it, or that of sums; none loses bits."""
+    with jax.enable_x64(True):
+      arrays = jnp.ones((2, 16), x), *(jnp.ones(16, w) for w in given)
+      *_, call = jax.make_jaxpr(layer_norm)(*arrays).eqns
+      self.assertEqual(call.primitive.name, "layer_norm")
+      own = [v.aval.dtype for v in call.invars]
+      self.assertEqual(own, [x, *expected])
+      reason = call.params["call"].declined(
+          "cpu", [v.aval for v in call.invars]
+      )
+      is_served = "float64" not in expected or x == "float64"
+      self.assertEqual("dtype" not in (reason or ""), is_served, reason)
 
   @parameterized.parameters(
       ((0, 1), 0b11, ["dx", "dscale", "dscale_workspace"]),

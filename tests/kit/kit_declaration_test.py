@@ -82,6 +82,15 @@ class KitDeclarationTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, message):
       _declare("test_op", signature)
 
+  def test_dtypes_of_results_are_those_of_the_reference(self):
+    """Also after jax has got other types of 64 bits, or lost them."""
+    op = _declare("test_op", "(n)->()", reference=jnp.argmax)
+    for wide in (False, True, False):
+      with jax.enable_x64(wide):
+        self.assertEqual(
+            jax.eval_shape(op, _X).dtype, np.int64 if wide else np.int32
+        )
+
   @parameterized.parameters(
       ("(n)->(m)", "m"), ("()->(k)", "k"), ("(m,n),(n)->(m),(m,p)", "p")
   )

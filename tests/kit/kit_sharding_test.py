@@ -18,6 +18,7 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
 from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
+from jax_ffi_ops.kit.calls.loop_axes import LoopAxes
 from jax_ffi_ops.kit.primitives import mesh_axes
 from jax_ffi_ops.kit.testing import devices
 from jax_ffi_ops.kit.testing.programs import Program
@@ -48,6 +49,45 @@ def _export(function, *args):
       jax.jit(function), disabled_checks=kit.export_checks(rms_norm)
   )
   return exporting(*args)
+
+
+class LoopAxesTest(parameterized.TestCase):
+
+  @parameterized.parameters(
+      ((8, 8), (P("a", "b"), P("b")), {0: ("a",), 1: ("b",)}),
+      ((8, 8), (P(("a", "b")), P()), {0: ("a", "b")}),
+      # The first one wins; no axis of the mesh splits two dimensions.
+      ((8, 8), (P(None, "a"), P("b")), {1: ("a",)}),
+      ((8, 8), (P("a"), P("a")), {0: ("a",)}),
+      ((8, 8), (P("a"), P(("a", "b"))), {0: ("a",)}),
+      ((8, 8), (P(), P("b")), {1: ("b",)}),
+      # Uneven shards; those of one piece; the core, without elements and with.
+      ((3, 8), (P("a", "b"), P()), {1: ("b",)}),
+      ((8, 6), (P("a", "b"), P()), {0: ("a",)}),
+      ((8, 8), (P("one", "b"), P()), {0: ("one",), 1: ("b",)}),
+      ((8, 8, 16), (P(None, None, "b"), P()), {2: ("b",)}),
+      ((8, 8, 16), (P(None, None, "one"), P()), {}),
+      ((8, 8, 0), (P(None, None, "b"), P()), {}),
+      ((8, 8, 6), (P(None, None, "b"), P()), {}),
+  )
+  def test_split(self, shape, specs, expected):
+    axes = LoopAxes([(0, 1, 2), (1,)], [(0, 1, 2)], 2)
+    mesh = devices.mesh(one=1, a=2, b=4)
+    found = axes.split(mesh, (shape, shape[1:2]), specs)
+    self.assertEqual(found, expected)
+
+  def test_loops_that_all_have(self):
+    for operands, results, rank in (
+        ([(0, 1, None)], [(0, 1)], 2),
+        ([(0, 1, None), (0, None)], [(0, 1)], 1),
+        ([(0, 1, None), ()], [(0, 1)], 0),
+        ([(0, 1, None)], [(0, 1), (None, 1)], 0),
+        ([(0, 1, None)], [(0,), (0, 1)], 1),
+    ):
+      axes = LoopAxes(operands, results, 2)
+      self.assertEqual(axes.batch_rank, rank)
+      summed = [[d for d in (0, 1) if d not in own] for own in results]
+      self.assertEqual(list(map(axes.summed, range(len(results)))), summed)
 
 
 class KitShardingTest(parameterized.TestCase):
