@@ -3,6 +3,7 @@
 
 import faulthandler
 import functools
+import itertools
 import math
 from unittest import mock
 
@@ -15,6 +16,7 @@ import jax.numpy as jnp
 import lorenz
 import names
 import numpy as np
+import shares
 import shifted
 import visits
 import waiting
@@ -154,6 +156,19 @@ class RowsTest(absltest.TestCase):
     self.addCleanup(faulthandler.cancel_dump_traceback_later)
     n = np.arange(-1, 40, dtype=np.int32) % 5
     np.testing.assert_array_equal(waiting.waiting(n), n)
+
+  def test_operand_that_some_rows_share(self):
+    """All lanes have one only if it is that of all rows."""
+    rng = np.random.default_rng(0)
+    sizes = (3, 2, 4)
+    x = rng.normal(size=(*sizes, 2)).astype(np.float32)
+    for loops in itertools.product(*((1, size) for size in sizes)):
+      weight = rng.normal(size=(*loops, 2)).astype(np.float32)
+      function = shares.shares
+      for size in reversed(loops):
+        function = jax.vmap(function, (0, None if size == 1 else 0))
+      own = weight.reshape(*(size for size in loops if size != 1), 2)
+      np.testing.assert_array_equal(function(x, own), x * weight)
 
   def test_moved_along_itself(self):
     x = np.arange(1, 5, dtype=np.int32).reshape(4, 1, 1)
