@@ -413,6 +413,11 @@ def changes(a, b, c, d):
     step = lambda i, y: y.at[i].add(x[i] * y[i + 1])
     return lax.fori_loop(0, 3, step, x[:90]), lax.fori_loop(0, 3, step, x[::-1])
 
+  def signs_of_zeros(x):
+    minus = jnp.where(x < 99, -0.0, x)
+    at = lax.dynamic_update_slice(jnp.zeros(200), minus, (d,))
+    return 1 / lax.pad(minus, np.float32(0), ((3, 5, 0),)), 1 / at
+
   # Each is new, so that nothing else reads it.
   new = (jnp.sin(a * k) for k in range(2, 99))
   same = next(new)
@@ -425,7 +430,7 @@ def changes(a, b, c, d):
       [chosen(which, same, same) for which in (c[1] > 0, jnp.sum(shared) > 0)],
       [f(next(new)) for f in (
           chosen_often, waited, read_by_steps, twice_the_same,
-          read_by_condition, from_a_part,
+          read_by_condition, from_a_part, signs_of_zeros,
       )],
   )  # fmt: skip
 
@@ -455,6 +460,8 @@ def uniform(a, b, c, d, e):
       jnp.where(a > 0, c[0, :6], a), lax.fori_loop(0, own, nested, c[1]),
       lax.cond(e > 0, jnp.sin, jnp.cos, a), lax.cond(e > 0, jnp.sin, jnp.cos, c),
       lax.cond(own > 2, lambda: c, lambda: c * 2), lax.sin(d[0]),
+      # Some rows change what others read.
+      lax.cond(own > 2, lambda x: x.at[e].set(9).sum(1), lambda x: x[:, 0], c * 3),
       lax.scan(lambda s, x: (s + x.sum() * a[0], s), c[0, 0], c),
       lax.fori_loop(0, 3, lambda i, s: (s[1], s[0] + a[0]), (c[0], b)),
       lax.fori_loop(0, jnp.abs(e) % 4, lambda i, s: s * 0.5 + i, (c + 1)),
