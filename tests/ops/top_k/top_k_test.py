@@ -116,6 +116,9 @@ class SameAsJaxTest(parameterized.TestCase):
         for n, k in ((100, 30), (3000, 9))
         for make in (_INPUTS["random"], _INPUTS["few"])
     ]
+    # More large elements in turn than 8 bits can count.
+    falling = np.roll(np.linspace(120, 0, 900), 200)
+    calls.append((falling.astype(dtype), 500))
     if dtype in _INTEGERS[1:]:
       info = np.iinfo(dtype)
       some = np.array([info.min, -1 % 3, 0, info.max], dtype)
