@@ -343,6 +343,16 @@ class RecurrenceTest(absltest.TestCase):
         )
         np.testing.assert_array_equal(np.ldexp(m, np.asarray(e, int)), 1)
 
+  def test_ends_of_terms_that_factors_make_much_larger(self):
+    """And smaller: by 2^1500, in rows that are computed in parts."""
+    for sign, reverse in itertools.product((-1, 1), (False, True)):
+      a, b = np.ones(800), np.zeros(800)
+      b[0], a[100:200] = 2.0 ** (-1000 * sign), 2.0 ** (15 * sign)
+      if reverse:
+        a, b = a[::-1], b[::-1]
+      *_, term = end_of_real(a, b, axis=0, reverse=reverse, shifted=False)
+      self.assertEqual(term, 2.0 ** (500 * sign))
+
   def test_handler_refuses_other_states_of_pieces(self):
     target = kit.ops_of(linear_recurrence)[1].declaration.forward_target
 
