@@ -52,7 +52,8 @@ def compute(
   out, overwrite_input, options = others
   if (
       out is not None
-      or overwrite_input
+      or overwrite_input is not False
+      or not namesake.are_bools(keepdims)
       or options
       or not axes
       or a.size == 0

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import namesake
 from jax_ffi_ops.ops.argsort import argsort
 from jax_ffi_ops.ops.sort import ONE_NAN
 from jax_ffi_ops.ops.sort import sort
@@ -42,17 +43,20 @@ def lax_sort(
     TypeError, ValueError: as jax.lax.sort does.
   """
   several = isinstance(operand, Sequence)
-  found = sorted_by(operand if several else [operand], dimension, num_keys)
+  operands = operand if several else [operand]
+  found = sorted_by(operands, dimension, is_stable, num_keys)
   if found is None:
     return jax.lax.sort(operand, dimension, is_stable, num_keys)
   return found if several else found[0]
 
 
 def sorted_by(
-    operands: Sequence[Any], dimension: Any, num_keys: Any
+    operands: Sequence[Any], dimension: Any, is_stable: Any, num_keys: Any
 ) -> tuple[jax.Array, ...] | None:
   """Returns the tuple of sorted arrays, or None if that is left to jax."""
   if not isinstance(num_keys, numbers.Integral) or dimension is None:
+    return None
+  if not namesake.are_bools(is_stable):
     return None
   if not 1 <= num_keys <= len(operands):
     return None

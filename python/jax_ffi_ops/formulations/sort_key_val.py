@@ -34,7 +34,7 @@ def sort_key_val(
   Raises:
     TypeError, ValueError: as jax.lax.sort_key_val does.
   """
-  found = sorted_by((keys, values), dimension, 1)
+  found = sorted_by((keys, values), dimension, is_stable, 1)
   if found is None:
     return jax.lax.sort_key_val(keys, values, dimension, is_stable)
   return found

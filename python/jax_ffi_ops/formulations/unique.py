@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import namesake
 from jax_ffi_ops.ops.argsort import argsort
 from jax_ffi_ops.ops.cumsum import cumsum
 from jax_ffi_ops.ops.nonzero import nonzero
@@ -74,6 +75,8 @@ def unique(
   taken = kit.along_axis(kit.ops_of(argsort)[0], ar, axis)
   if taken is None or not isinstance(size, int | np.integer | None):
     return plain()
+  if not namesake.are_bools(equal_nan):
+    return plain()
   x, along = taken
   if size is None and isinstance(x, jax.core.Tracer):
     return plain()
@@ -82,11 +85,11 @@ def unique(
   if any(jax.typeof(x).sharding.spec) or not _is_scalar(fill_value):
     return plain()
   needs_order = bool(return_index or return_inverse)
-  rows, order, first = _ordered(x, along, needs_order, bool(equal_nan))
+  rows, order, first = _ordered(x, along, needs_order, equal_nan)
   if size is None:
     fill_value = None
     size = int(jnp.sum(first))
-  if size <= 0:
+  if not 0 < size < 2**31 - 1:
     return plain()
   values, at, counts = _compacted(rows, first, fill_value, int(size))
   results = [jnp.moveaxis(values, 0, along)]

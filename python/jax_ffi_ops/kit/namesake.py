@@ -16,6 +16,14 @@ from jax_ffi_ops.kit.function import Op
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
+def are_bools(*flags: Any) -> bool:
+  """Returns whether flags are True or False: others are the namesake's to judge.
+
+  It has them as static arguments, and most are part of its programs.
+  """
+  return all(isinstance(flag, bool) for flag in flags)
+
+
 def along_axis(op: Op, a: Any, axis: Any) -> tuple[jax.Array, int] | None:
   """Returns an array and an axis of it that an op can be called with.
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.kit import dtypes
 from jax_ffi_ops.kit.function import Op
 from jax_ffi_ops.kit.load.library import Library
@@ -149,6 +150,7 @@ def scan(
     in_place: bool,
 ) -> jax.Array:
   """Calls an op that scans along an axis, or its namesake in jax.lax."""
+  arguments.check_bool(op.declaration.name, "in_place", in_place)
   taken = None if axis is None else along_axis(op, operand, axis)
   if taken is None:
     ndim = np.ndim(operand)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import namesake
 
 # The most that can be indexed with 32 bits.
 _MOST = 2**31
@@ -72,13 +73,18 @@ def argsort(
   """
   taken = kit.along_axis(_argsort, a, axis)
   default = jax.dtypes.canonicalize_dtype(jnp.int_)
-  index = default if dtype is None else np.dtype(dtype)
+  index = default
+  if isinstance(dtype, str | type | np.dtype):
+    index = np.dtype(dtype)
+  elif dtype is not None:
+    taken = None
   if (
       taken is None
       or taken[0].shape[taken[1]] > _MOST
       or index not in (np.int32, default)
       or kind is not None
       or order is not None
+      or not namesake.are_bools(stable, descending)
   ):
     return jnp.argsort(
         a,
@@ -90,7 +96,5 @@ def argsort(
         dtype=dtype,
     )
   x, axis = taken
-  order = _argsort(
-      x, axis=axis, descending=bool(descending), stable=bool(stable)
-  )
+  order = _argsort(x, axis=axis, descending=descending, stable=stable)
   return order.astype(index)

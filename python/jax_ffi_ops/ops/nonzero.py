@@ -84,8 +84,9 @@ def nonzero(
     _, count = _nonzero(mask, jnp.zeros((), dtype), size=0)
     if isinstance(count, jax.core.Tracer):
       return plain()
-    size = int(count)
-  if size <= 0:
+    size = count
+  size = int(size)
+  if not 0 < size <= np.iinfo(dtype).max:
     return plain()
   if fill_value is None:
     fills = (0,) * a.ndim

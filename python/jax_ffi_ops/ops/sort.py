@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import namesake
 from jax_ffi_ops.ops.argsort import argsort
 
 # Up to jax 0.11.1, XLA sorts bfloat16 as float32: when it converts them back,
@@ -80,9 +81,14 @@ def sort(
     TypeError, ValueError: as jax.numpy.sort does.
   """
   taken = kit.along_axis(_sort, a, axis)
-  if taken is None or kind is not None or order is not None:
+  if (
+      taken is None
+      or kind is not None
+      or order is not None
+      or not namesake.are_bools(stable, descending)
+  ):
     return jnp.sort(
         a, axis, kind=kind, order=order, stable=stable, descending=descending
     )
   x, axis = taken
-  return _sort(x, axis=axis, descending=bool(descending), one_nan=ONE_NAN)
+  return _sort(x, axis=axis, descending=descending, one_nan=ONE_NAN)
