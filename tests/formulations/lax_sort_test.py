@@ -13,7 +13,9 @@ import sorted_arrays
 
 from jax_ffi_ops import kit
 from jax_ffi_ops import lax_sort
+from jax_ffi_ops import sort
 from jax_ffi_ops import sort_key_val
+from jax_ffi_ops import top_k
 from jax_ffi_ops.kit.testing import devices
 
 # With ties and what is not a number.
@@ -55,6 +57,25 @@ class LaxSortTest(SameAsJaxTest):
   def test_small(self, *shape):
     x = np.zeros(shape, np.float32)
     self.assert_same(*_both(lambda sort: (sort(x), sort([x, x], 0))))
+
+  @parameterized.parameters(np.float16, jnp.bfloat16)
+  def test_one_element(self, dtype):
+    """No bit of a NaN changes: XLA removes the sort."""
+    x = np.arange(2**16, dtype=np.uint16).view(dtype)[:, None]
+    zero = np.zeros(x.shape, np.int32)
+    for found, want in (
+        (sort_key_val(x, x), jax.lax.sort_key_val(x, x)),
+        (sort_key_val(zero, x), jax.lax.sort_key_val(zero, x)),
+        (lax_sort([x, x], num_keys=2), jax.lax.sort([x, x], num_keys=2)),
+        (lax_sort(x), jax.lax.sort(x)),
+        (sort(x), jnp.sort(x)),
+        (top_k(x, 1), jax.lax.top_k(x, 1)),
+    ):
+      self.assert_same(found, want)
+      for y in jax.tree.leaves(found):
+        if y.dtype == dtype:
+          bits = np.asarray(y).view(np.uint16)
+          np.testing.assert_array_equal(bits, x.view(np.uint16))
 
   def test_key_and_values(self):
     for args in ((), (0,), (-1, False)):

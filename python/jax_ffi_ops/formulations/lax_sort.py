@@ -13,7 +13,7 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import namesake
 from jax_ffi_ops.ops.argsort import argsort
-from jax_ffi_ops.ops.sort import ONE_NAN
+from jax_ffi_ops.ops.sort import has_one_nan
 from jax_ffi_ops.ops.sort import sort
 
 
@@ -95,7 +95,9 @@ def _sorted(arrays, axis, num_keys):
 
 def _taken(x, order, axis):
   y = jnp.take_along_axis(x, order, axis, mode="promise_in_bounds")
-  return _without_payload(y) if x.dtype == jnp.bfloat16 and ONE_NAN else y
+  if x.dtype != jnp.bfloat16 or not has_one_nan(x.shape[axis]):
+    return y
+  return _without_payload(y)
 
 
 @jax.custom_jvp

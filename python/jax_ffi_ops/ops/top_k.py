@@ -101,6 +101,8 @@ def top_k(
     return plain()
   if not 0 <= k <= operand.shape[axis] <= 2**31:
     return plain()
+  if operand.shape[axis] == 1:  # XLA takes it as it is: a NaN keeps all bits.
+    return plain()
   values, indices = _top_k(
       jnp.moveaxis(operand, axis, -1), k=int(k), equal_nans=EQUAL_NANS
   )

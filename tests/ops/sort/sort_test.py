@@ -14,7 +14,7 @@ from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
-from jax_ffi_ops.ops.sort import ONE_NAN
+from jax_ffi_ops.ops.sort import has_one_nan
 
 
 def _definition(x, *, descending, one_nan):
@@ -47,7 +47,9 @@ class SortBitsTest(absltest.TestCase):
     self.assertEqual(y.dtype, x.dtype)
     np.testing.assert_array_equal(
         y.view(sorted_arrays.unsigned(x.dtype)),
-        sorted_arrays.sorted_bits(x, axis, descending, ONE_NAN),
+        sorted_arrays.sorted_bits(
+            x, axis, descending, has_one_nan(x.shape[axis])
+        ),
         f"{x.dtype}{x.shape}, axis={axis}, descending={descending}",
     )
 
