@@ -461,7 +461,7 @@ def uniform(a, b, c, d, e):
       lax.cond(e > 0, jnp.sin, jnp.cos, a), lax.cond(e > 0, jnp.sin, jnp.cos, c),
       lax.cond(own > 2, lambda: c, lambda: c * 2), lax.sin(d[0]),
       # Some rows change what others read.
-      lax.cond(own > 2, lambda x: x.at[e].set(9).sum(1), lambda x: x[:, 0], c * 3),
+      lax.cond(own > 2, lambda x: x[:, 0], lambda x: x.at[e].set(9).sum(1), c * 3),
       lax.scan(lambda s, x: (s + x.sum() * a[0], s), c[0, 0], c),
       lax.fori_loop(0, 3, lambda i, s: (s[1], s[0] + a[0]), (c[0], b)),
       lax.fori_loop(0, jnp.abs(e) % 4, lambda i, s: s * 0.5 + i, (c + 1)),

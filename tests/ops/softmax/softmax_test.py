@@ -4,7 +4,6 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import softmax
