@@ -181,6 +181,48 @@ class RecurrenceTest(absltest.TestCase):
           lambda a, b: linear_recurrence(a, b, h0, axis=1), (a, b), 1, ["rev"]
       )
 
+  def test_vmap_of_operands_of_which_some_have_no_loops(self):
+    """The last axis stays the last one, and any other becomes the first."""
+    op = kit.ops_of(linear_recurrence)[0]
+    own = (6,), (2, 6, 3), (2, 3)  # of one example
+    for axes in itertools.product((0, -1, None), repeat=3):
+      if axes == (None,) * 3:
+        continue
+      a, b, h0 = (
+          self._array(
+              np.float32,
+              own[i] if axis is None else np.insert(own[i], axis % (len(own[i]) + 1), 4),
+              i,
+          )
+          for i, axis in enumerate(axes)
+      )  # fmt: skip
+      call = lambda a, b, h0: op(a, b, h0, axis=1, reverse=True, shifted=False)
+      h = jax.vmap(call, axes)(a, b, h0)
+      for i in range(4):
+        each = [
+            x if axis is None else np.take(x, i, axis)
+            for x, axis in zip((a, b, h0), axes)
+        ]
+        np.testing.assert_allclose(h[i], call(*each), rtol=1e-5, atol=1e-6)
+
+  def test_gradients_of_operands_without_loops(self):
+    """They are sums over all rows and columns."""
+    op = kit.ops_of(linear_recurrence)[0]
+    a, b, h0, weights = (
+        self._array(np.float64, shape, i)
+        for i, shape in enumerate(((6,), (2, 6, 3), (), (2, 6, 3)))
+    )
+
+    def loss(a, h0):
+      h = op(a, b, h0, axis=1, reverse=False, shifted=False)
+      return jnp.sum(weights * h)
+
+    da, dh0 = jax.grad(loss, (0, 1))(a, h0)
+    full = np.broadcast_to(a[:, None], b.shape), np.broadcast_to(h0, (2, 3))
+    of_a, of_h0 = jax.grad(loss, (0, 1))(*full)
+    np.testing.assert_allclose(da, np.sum(of_a, (0, 2)), rtol=1e-12)
+    np.testing.assert_allclose(dh0, np.sum(of_h0), rtol=1e-12)
+
   def test_special_factors(self):
     """A factor of 0 ends what came before; NaN and inf go on as they do."""
     a = np.array([2.0, 0, 3, np.inf, 0, 0, 1, np.nan, 0, 1])
