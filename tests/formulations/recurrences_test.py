@@ -97,6 +97,18 @@ class RecurrencesTest(parameterized.TestCase):
     want = _advantages(rewards, 0.5, np.zeros((41, 3)), 1)
     self._close(got, want.T, np.dtype(float), 2 * 16)
 
+  def test_discounts_of_other_dtypes(self):
+    """Bools that end episodes, and floats that rewards of 16 bits do not hold."""
+    rewards, goes_on = self._uniform(40, 3), self._rng.uniform(size=40) < 0.8
+    for discounts in (goes_on[:, None], 0.99, np.float64(0.99), np.array(1)):
+      want = _advantages(rewards, discounts, np.zeros((41, 3)), 1)
+      for dtype in kit.FLOATING:
+        got = discounted_returns(rewards.astype(dtype), discounts)
+        self._close(got, want, jnp.dtype(dtype), 4 * 40)
+        with_zeros = np.zeros(3, np.int32)
+        again = discounted_returns(rewards.astype(dtype), discounts, with_zeros)
+        np.testing.assert_array_equal(again, got)
+
   def test_gae(self):
     rewards, values = self._uniform(40, 3), self._uniform(41, 3)
     for discounts in (0.5, self._uniform(40, 3), self._uniform(3)):

@@ -52,6 +52,11 @@ ALONE = frozenset((
 ))  # fmt: skip
 
 
+def is_scipys(name: str) -> bool:
+  """Returns whether a function takes the place of one of SciPy."""
+  return getattr(NAMESAKES.get(name), "__module__", "").startswith("scipy.")
+
+
 def public_names() -> list[str]:
   """Returns the names of all functions: ops and formulations."""
   package = pathlib.Path(jax_ffi_ops.__file__).parent

@@ -36,7 +36,7 @@ _OPERANDS = {
 
 def _calls():
   for name, theirs in namesakes.NAMESAKES.items():
-    if "scipy." in theirs.__module__ and "jax" not in theirs.__module__:
+    if namesakes.is_scipys(name):
       continue
     count = len(_OPERANDS.get(name, lambda n: [None])(2))
     for argument in [*inspect.signature(theirs).parameters][count:]:

@@ -2,8 +2,11 @@
 """Discounted sums of rewards."""
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 
 
@@ -18,11 +21,12 @@ def discounted_returns(
   """Sums rewards from the last step on: G[t] = r[t] + discount[t] G[t+1].
 
   See Sutton and Barto, Reinforcement Learning, 2nd edition, equation 3.9. A
-  discount of 0 ends an episode.
+  discount of 0 ends an episode. 16-bit numbers are computed in float32, and each
+  result is rounded once.
 
   Args:
     rewards: a floating-point array with the steps along `axis`.
-    discounts: an array of its dtype that broadcasts to its shape, or a number.
+    discounts: an array that broadcasts to its shape, or a number.
     bootstrap: the return after the last step, such as the values of the last
       states: an array of the shape of `rewards` without `axis`. By default,
       zeros.
@@ -32,9 +36,22 @@ def discounted_returns(
     The returns G, with the shape and dtype of `rewards`.
 
   Raises:
-    TypeError, ValueError: as linear_recurrence does; discounts, rewards and
-    bootstrap are its a, b and h0.
+    TypeError: an operand is no array of real numbers, `rewards` is not
+      floating-point, or axis is no integer.
+    ValueError: shapes do not fit, or there is no such axis.
   """
-  return linear_recurrence(
+  name = "discounted_returns"
+  dtype = arguments.floating(name, "rewards", rewards)
+  wide = jnp.promote_types(dtype, np.float32)
+  rewards, discounts = arguments.real(
+      name, wide, rewards=rewards, discounts=discounts
+  )
+  axis = arguments.axis_of(name, "rewards", rewards.shape, axis)
+  arguments.padded_shape(f"{name}: discounts", discounts, rewards.shape)
+  if bootstrap is not None:
+    (bootstrap,) = arguments.real(name, wide, bootstrap=bootstrap)
+    arguments.check_start(f"{name}: bootstrap", bootstrap, rewards.shape, axis)
+  returns = linear_recurrence(
       discounts, rewards, bootstrap, axis=axis, reverse=True
   )
+  return returns.astype(dtype)

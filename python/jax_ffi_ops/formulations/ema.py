@@ -52,12 +52,11 @@ def ema(
 
   Raises:
     TypeError: an operand is no array of real numbers, x is not floating-point,
-      or axis is no integer.
+      axis is no integer, or reverse no bool.
     ValueError: shapes do not fit, or there is no such axis.
   """
-  dtype = jnp.asarray(x).dtype
-  if not jnp.issubdtype(dtype, jnp.floating):
-    raise TypeError(f"ema: x must be floating-point, got {dtype}.")
+  dtype = arguments.floating("ema", "x", x)
+  arguments.check_bool("ema", "reverse", reverse)
   wide = jnp.promote_types(dtype, np.float32)
   x, alpha = arguments.real("ema", wide, x=x, alpha=alpha)
   axis = arguments.axis_of("ema", "x", x.shape, axis)

@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 import functools
+import numbers
 import operator
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.formulations import _inexact
 from jax_ffi_ops.formulations.spline_filter import spline_filter
+from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.ops import spline_filter1d
 
 # With these modes SciPy extends arrays by so many elements, and then filters.
@@ -185,11 +187,19 @@ def map_coordinates(
       such order or mode.
   """
   spline_filter1d.checked("map_coordinates", order, mode, range(6))
-  x, coordinates = jnp.asarray(input), [jnp.asarray(c) for c in coordinates]
-  if x.dtype == bool or not jnp.issubdtype(x.dtype, np.number):
-    raise TypeError(f"map_coordinates: input must be numbers, got {x.dtype}.")
+  x = arguments.numeric("map_coordinates", "input", input)
+  if not isinstance(coordinates, Sequence | jax.Array | np.ndarray):
+    raise TypeError(
+        f"map_coordinates: coordinates must be arrays, got {coordinates!r}."
+    )
+  if not isinstance(cval, numbers.Number | jax.Array | np.ndarray):
+    raise TypeError(f"map_coordinates: cval must be a number, got {cval!r}.")
+  coordinates = [
+      arguments.numeric("map_coordinates", "coordinates", c)
+      for c in coordinates
+  ]
   for c in coordinates:
-    if c.dtype == bool or jnp.issubdtype(c.dtype, jnp.complexfloating):
+    if jnp.issubdtype(c.dtype, jnp.complexfloating):
       raise TypeError(
           f"map_coordinates: coordinates must be real numbers, got {c.dtype}."
       )
@@ -206,7 +216,7 @@ def map_coordinates(
   if not x.size:
     raise ValueError(f"map_coordinates: input of shape {x.shape} is empty.")
   wide = spline_filter1d.wide_dtype(_inexact.dtype(x, *coordinates), dtype)
-  values = x.astype(wide)
+  values, cval = x.astype(wide), jnp.asarray(cval, wide)
   real = jnp.zeros((), wide).real.dtype
   coordinates = jnp.broadcast_arrays(*(c.astype(real) for c in coordinates))
   if prefilter and order > 1:

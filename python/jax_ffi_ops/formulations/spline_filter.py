@@ -4,9 +4,9 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.ops import spline_filter1d
 
 
@@ -31,7 +31,8 @@ def spline_filter(
     ValueError: there is no such order or mode.
   """
   spline_filter1d.checked("spline_filter", order, mode, range(2, 6))
-  x = jnp.asarray(input)
+  x = arguments.numeric("spline_filter", "input", input)
+  spline_filter1d.output_dtype("spline_filter", output, x.dtype)
   if not x.ndim:  # A line of one element.
     return spline_filter1d.spline_filter1d(x[None], order, 0, output, mode)[0]
   for axis in range(x.ndim):

@@ -13,8 +13,51 @@ import numpy as np
 
 def check_bool(function: str, name: str, value: Any) -> None:
   """Raises TypeError unless an argument is a bool."""
-  if not isinstance(value, bool):
+  if not isinstance(value, bool | np.bool_):
     raise TypeError(f"{function}: {name} must be True or False, got {value!r}.")
+
+
+def array(function: str, name: str, value: Any) -> jax.Array:
+  """Returns an operand as an array.
+
+  Raises:
+    TypeError: it is none.
+    ValueError: it is a masked array, which jax refuses.
+  """
+  try:
+    return jnp.asarray(value)
+  except (TypeError, ValueError) as error:
+    if isinstance(value, np.ma.MaskedArray):
+      raise ValueError(f"{function}: {name}: {error}") from error
+    raise TypeError(
+        f"{function}: {name} must be an array, got {value!r}."
+    ) from error
+
+
+def numeric(function: str, name: str, value: Any) -> jax.Array:
+  """Returns an operand as an array of numbers.
+
+  Raises:
+    TypeError: it is none.
+    ValueError: it is a masked array.
+  """
+  x = array(function, name, value)
+  if not jnp.issubdtype(x.dtype, np.number):
+    raise TypeError(f"{function}: {name} must be numbers, got {x.dtype}.")
+  return x
+
+
+def floating(function: str, name: str, value: Any) -> np.dtype:
+  """Returns the dtype of an operand of floating-point numbers.
+
+  Raises:
+    TypeError: it has another one.
+    ValueError: it is a masked array.
+  """
+  dtype = array(function, name, value).dtype
+  if not jnp.issubdtype(dtype, jnp.floating):
+    raise TypeError(f"{function}: {name} must be floating-point, got {dtype}.")
+  return dtype
 
 
 def integer_axis(function: str, axis: Any) -> int:
@@ -86,7 +129,7 @@ def real(function: str, dtype: Any, **operands: Any) -> list[jax.Array]:
   """
   arrays = []
   for name, x in operands.items():
-    x = x if x is None else jnp.asarray(x)
+    x = x if x is None else array(function, name, x)
     if x is None or jnp.iscomplexobj(x):
       got = getattr(x, "dtype", x)
       raise TypeError(f"{function}: {name} must be real numbers, got {got}.")

@@ -93,9 +93,7 @@ def gae(
       floating-point, or axis is no integer.
     ValueError: shapes do not fit, or there is no such axis.
   """
-  dtype = jnp.asarray(rewards).dtype
-  if not jnp.issubdtype(dtype, jnp.floating):
-    raise TypeError(f"gae: rewards must be floating-point, got {dtype}.")
+  dtype = arguments.floating("gae", "rewards", rewards)
   wide = jnp.promote_types(dtype, np.float32)
   rewards, discounts, values, lambda_ = arguments.real(
       "gae", wide,

@@ -84,9 +84,7 @@ def numbers(name, **operands):
     known = all(map(is_known, jax.tree.leaves(value)))
     # Else what is known would be traced, too.
     with jax.ensure_compile_time_eval() if known else contextlib.nullcontext():
-      x = jnp.asarray(value)
-      if not jnp.issubdtype(x.dtype, np.number):
-        raise TypeError(f"{name}: {operand} must be numbers, got {x.dtype}.")
+      x = arguments.numeric(name, operand, value)
       if not jnp.issubdtype(x.dtype, np.inexact):
         x = x.astype(jnp.zeros(()).dtype)
     arrays.append(x)

@@ -184,6 +184,23 @@ def stretched(a, shape, axis, message):
   return jnp.broadcast_to(jnp.reshape(a, own), along)
 
 
+def _factors(a, b, axis):
+  """Returns the factors a as the op takes them."""
+  if isinstance(a, numbers.Number):
+    dtype = getattr(b, "dtype", bool)
+    if not jnp.issubdtype(dtype, np.inexact):
+      a = jnp.asarray(a)  # The op refuses b.
+    elif np.iscomplexobj(a) and not jnp.issubdtype(dtype, np.complexfloating):
+      raise TypeError(
+          f"linear_recurrence: a must be real, since b is {dtype}, got {a}."
+      )
+    else:
+      a = jnp.asarray(a, jax.dtypes.canonicalize_dtype(dtype))
+  elif not isinstance(a, jax.Array | np.ndarray | np.generic):
+    return a  # The op refuses it.
+  return stretched(a, np.shape(b), axis, "linear_recurrence: a")
+
+
 @kit.public(_recurrence, _recurrence_from, end_of_real)
 def linear_recurrence(
     a: jax.Array,
@@ -220,12 +237,9 @@ def linear_recurrence(
       dtype than b; or axis is no integer.
     ValueError: shapes do not fit, or b has no such axis.
   """
-  if isinstance(a, numbers.Number):
-    a = jnp.asarray(a, getattr(b, "dtype", None))
   if np.ndim(b):
     axis = arguments.axis_of("linear_recurrence", "b", np.shape(b), axis)
     arguments.check_start("linear_recurrence: h0", h0, np.shape(b), axis)
   return _recurrence(
-      stretched(a, np.shape(b), axis, "linear_recurrence: a"),
-      b, h0, axis=axis, reverse=reverse, shifted=False,
+      _factors(a, b, axis), b, h0, axis=axis, reverse=reverse, shifted=False,
   )  # fmt: skip

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import arguments
+from jax_ffi_ops.kit.operands import call_of
 from jax_ffi_ops.ops.tridiagonal_solve import shifted
 from jax_ffi_ops.ops.tridiagonal_solve import tridiagonal_solve
 
@@ -132,14 +134,18 @@ def solve_banded(
     ValueError: shapes do not fit, or l or u are negative.
   """
   del overwrite_ab, overwrite_b, check_finite
-  lower, upper = l_and_u
+  try:
+    lower, upper = l_and_u
+  except (TypeError, ValueError) as error:
+    raise type(error)(
+        f"solve_banded: l_and_u must be two integers, got {l_and_u!r}."
+    ) from error
   if not all(isinstance(x, numbers.Integral) for x in (lower, upper)):
     raise TypeError(
         f"solve_banded: l and u must be integers, got {lower!r}, {upper!r}."
     )
-  if ab is None or b is None:
-    raise TypeError("solve_banded: ab and b must be arrays, got None.")
-  ab, b = jnp.asarray(ab), jnp.asarray(b)
+  ab = arguments.array("solve_banded", "ab", ab)
+  b = arguments.array("solve_banded", "b", b)
   dtype = jnp.result_type(ab, b)
   if dtype == bool or not jnp.issubdtype(dtype, np.number):
     raise TypeError(f"solve_banded: ab and b must be numbers, got {dtype}.")
@@ -154,6 +160,7 @@ def solve_banded(
   ab, b = ab.astype(wide), b.astype(wide)
   rhs = b[:, None] if b.ndim == 1 else b
   if lower == upper == 1 and ab.shape[-1]:
+    call_of(_solve.declaration, (ab, rhs), {"upper": 1})  # For its messages.
     dl = jnp.roll(ab[..., 2, :], 1, -1)
     du = jnp.roll(ab[..., 0, :], -1, -1)
     x = tridiagonal_solve(dl, ab[..., 1, :], du, rhs)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coefficients of interpolating splines along an axis, as scipy.ndimage has them."""
 
+import numbers
 import pathlib
 from typing import Any
 
@@ -143,11 +144,11 @@ _filter = kit.op(
 
 def checked(name: str, order: int, mode: str, orders: range) -> None:
   """Raises ValueError if SciPy has no such order or mode."""
-  if order not in orders:
+  if not isinstance(order, numbers.Integral) or order not in orders:
     raise ValueError(
         f"{name}: order must be {orders[0]} to {orders[-1]}, got {order!r}."
     )
-  if mode not in list(EXTENSIONS):
+  if not isinstance(mode, str) or mode not in EXTENSIONS:
     raise ValueError(
         f"{name}: mode must be one of {sorted(EXTENSIONS)}, got {mode!r}."
     )
@@ -224,9 +225,7 @@ def spline_filter1d(
     ValueError: there is no such axis, order or mode.
   """
   checked("spline_filter1d", order, mode, range(6))
-  x = jnp.asarray(input)
-  if x.dtype == bool or not jnp.issubdtype(x.dtype, np.number):
-    raise TypeError(f"spline_filter1d: input must be numbers, got {x.dtype}.")
+  x = arguments.numeric("spline_filter1d", "input", input)
   axis = arguments.axis_of("spline_filter1d", "input", x.shape, axis)
   given = x.dtype if jnp.issubdtype(x.dtype, np.inexact) else float
   given = jax.dtypes.canonicalize_dtype(given)
