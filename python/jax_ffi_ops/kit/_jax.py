@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kit needs of jax and jax does not export, each with its reason.
 
-Tried with jax 0.9.2, 0.10.2 and 0.12.0.1.
+Tried with jax 0.9.2, 0.10.2 and 0.12.0.1. docs/compatibility.md lists the names.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ from jax._src import sharding_impls
 from jax._src import source_info_util
 from jax._src.interpreters import mlir
 import jax.extend.core
+from jax.extend.mlir import ir
 from jax.sharding import AxisType
 from jaxlib import xla_client
-from jaxlib.mlir import ir
 import numpy as np
 
 # The type of tokens: jax.core has it up to jax 0.10, jax.ffi from 0.12 on.
