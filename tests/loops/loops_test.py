@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import lorenz
 import names
 import numpy as np
+import samples
 import shares
 import shifted
 import visits
@@ -233,6 +234,26 @@ class ChangesTest(parameterized.TestCase):
     for x, want in zip(got, expected, strict=True):
       scale = np.max(np.abs(want))
       np.testing.assert_allclose(x, want, rtol=0, atol=240 * _EPS * scale)
+
+
+class SamplesTest(parameterized.TestCase):
+
+  @parameterized.product(rows=(1, 3, 21), special=(False, True))
+  def test_values(self, rows, special):
+    """Of integers, whose sums are exact, and with NaN."""
+    rng = np.random.default_rng(rows)
+    a, b = (
+        rng.integers(-9, 10, (rows, *core)).astype(np.float32)
+        for core in ((3, 5), (5,))
+    )
+    i = rng.integers(-2, 8, rows, np.int32)
+    if special:
+      a[rng.random(a.shape) < 0.1] = b[rng.random(b.shape) < 0.1] = np.nan
+    got = samples.samples(a, b, i)
+    expected = jax.jit(jax.vmap(samples.reference))(a, b, i)
+    for x, want in zip(got, expected, strict=True):
+      self.assertEqual(x.dtype, want.dtype)
+      np.testing.assert_array_equal(x, want)
 
 
 class RoundingTest(parameterized.TestCase):

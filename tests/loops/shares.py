@@ -13,5 +13,5 @@ shares = kit.op(
     signature="(n),(n)->(n)",
     reference=lambda x, weight: x * weight,
     operands=("x", "weight"),
-    dtypes=("float32", "float32"),
+    dtypes=("float32",),
 )
