@@ -13,9 +13,11 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.formulations import _inexact
 from jax_ffi_ops.kit import namesake
+from jax_ffi_ops.kit import reductions
 from jax_ffi_ops.ops.partition import partition
 from jax_ffi_ops.ops.sort import sort
 
+OPS = (*kit.ops_of(sort), *kit.ops_of(partition))
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
 # Of fewer elements, a sort takes less time. Of more, float32 does not hold all
 # their numbers, and partition not all their indices.
@@ -69,7 +71,8 @@ def compute(
     # Outside of jit, each of them would compile a program.
     if q == 0.5 or isinstance(x, jax.core.Tracer):
       ranks = _ranks(q, math.prod(a.shape[i] for i in axes))
-  q = jnp.asarray(q)
+  # That of a median is a constant of the program: nothing is transferred.
+  q = None if isinstance(q, float) and q == 0.5 else jnp.asarray(q)
   y = _quantiles(x, q, axes, method, ignores_nan, in_percent, ranks)
   return jnp.expand_dims(y, [i - a.ndim for i in axes]) if keepdims else y
 
@@ -93,9 +96,8 @@ def _ranks(q, count):
 
 @functools.partial(jax.jit, static_argnums=(2, 3, 4, 5, 6))
 def _quantiles(x, q, axes, method, ignores_nan, in_percent, ranks):
+  q = jnp.asarray(0.5) if q is None else q
   x, axis = _on_one_axis(x, axes)
-  if ignores_nan:  # A row may have nothing else: it gets jax.numpy's bits.
-    x = jnp.where(jnp.isnan(x), np.nan, x)
   if ranks is None:
     x = sort(x, axis)
     has_nan = jnp.isnan(jax.lax.index_in_dim(x, -1, axis, keepdims=False))
@@ -104,7 +106,7 @@ def _quantiles(x, q, axes, method, ignores_nan, in_percent, ranks):
   q_shape, q = q.shape, (q / 100 if in_percent else q).ravel()
   column = (-1,) + (1,) * has_nan.ndim
   if ignores_nan:
-    count = jnp.sum(~jnp.isnan(x), axis, q.dtype)
+    count = jnp.sum(~jnp.isnan(x), axis, q.dtype)[None]
   else:
     count = jnp.asarray(x.shape[axis], q.dtype)
   place = q.reshape(column) * (count - 1)
@@ -122,13 +124,14 @@ def _quantiles(x, q, axes, method, ignores_nan, in_percent, ranks):
       )
       return jnp.moveaxis(found, axis, 0)
     found = jnp.take(x, i.ravel(), axis, mode="clip")
-    return jnp.where(has_nan, np.nan, jnp.moveaxis(found, axis, 0))
+    return reductions.nan_where(has_nan[None], jnp.moveaxis(found, axis, 0))
 
   if ranks is None:
     low, high = element(low), element(high)
   else:
     low, high = (
-        jnp.where(has_nan, np.nan, y)[None] for y in _selected(x, axis, *ranks)
+        reductions.nan_where(has_nan, y)[None]
+        for y in _selected(x, axis, *ranks)
     )
   if method == "linear":
     y = low.astype(q.dtype) * low_weight + high.astype(q.dtype) * high_weight
@@ -138,7 +141,10 @@ def _quantiles(x, q, axes, method, ignores_nan, in_percent, ranks):
     y = (low + high) * jnp.asarray(0.5, low.dtype)
   else:
     y = low if method == "lower" else high
-  return y.astype(x.dtype).reshape(q_shape + has_nan.shape)
+  y = y.astype(x.dtype)
+  if ignores_nan:  # Rows of NaNs get jax.numpy's bits.
+    y = reductions.nan_where(count == 0, y)
+  return y.reshape(q_shape + has_nan.shape)
 
 
 def _selected(x, axis, low, high):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maxima and minima that are NaN where an element is."""
+"""NaNs: in maxima and minima, and where a result has to be one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,5 +24,15 @@ def extremum(
   best = reduce(x, **options)
   if not jnp.issubdtype(x.dtype, jnp.floating):
     return best
-  has_nan = jnp.any(x != x, **options)
-  return jnp.where(has_nan, jnp.nan, best)
+  return nan_where(jnp.any(x != x, **options), best)
+
+
+def nan_where(mask: jax.Array, x: jax.Array) -> jax.Array:
+  """Returns x, with NaN where the mask is true: jax.numpy.nan, bit by bit.
+
+  There is no NaN if the mask has no true element. Where each operation is
+  checked for NaNs (jax.disable_jit with jax.debug_nans), jax.numpy.where would
+  raise an error for the constant: jax#24732.
+  """
+  one = (~mask).astype(x.dtype)
+  return jnp.where(mask, abs(one / one), x)  # 0 / 0 has the sign bit set.
