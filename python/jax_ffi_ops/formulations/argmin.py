@@ -4,9 +4,11 @@
 import jax
 import jax.numpy as jnp
 
+from jax_ffi_ops import kit
 from jax_ffi_ops.formulations import _first_of
 
 
+@kit.public()
 def argmin(
     a: jax.Array,
     axis: int | None = None,

@@ -6,10 +6,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jax_ffi_ops import kit
 from jax_ffi_ops.formulations import _bins
 from jax_ffi_ops.formulations import _inexact
 
 
+@kit.public()
 def histogram(
     a: jax.Array,
     bins: Any = 10,

@@ -6,9 +6,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jax_ffi_ops import kit
 from jax_ffi_ops.formulations import _quantiles
 
 
+@kit.public(*_quantiles.OPS)
 def percentile(
     a: jax.Array,
     q: Any,

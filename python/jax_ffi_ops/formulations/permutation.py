@@ -10,9 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops import kit
 from jax_ffi_ops.ops.argsort import argsort
 
 
+@kit.public(*kit.ops_of(argsort))
 def permutation(
     key: jax.Array,
     x: Any,

@@ -46,7 +46,7 @@ _partition = kit.op(
 )
 
 
-@kit.public(_partition)
+@kit.public(_partition, *kit.ops_of(argpartition))
 def partition(a: Any, kth: int, axis: int = -1) -> jax.Array:
   """Partitions an array: jax.numpy.partition, faster on a CPU.
 

@@ -55,7 +55,7 @@ _sort = kit.op(
 )
 
 
-@kit.public(_sort)
+@kit.public(_sort, *kit.ops_of(argsort))
 def sort(
     a: jax.Array,
     axis: int | None = -1,
