@@ -78,9 +78,10 @@ def argsort(
     index = np.dtype(dtype)
   elif dtype is not None:
     taken = None
+  size = 0 if taken is None else taken[0].shape[taken[1]]
   if (
       taken is None
-      or taken[0].shape[taken[1]] > _MOST
+      or (isinstance(size, int) and size > _MOST)  # It may be symbolic.
       or index not in (np.int32, default)
       or kind is not None
       or order is not None

@@ -49,13 +49,13 @@ def _reference(a, b, h0, *, reverse, shifted):
 def _from_step_before(x, start, reverse):
   """Returns, for each step, x at the step before it; `start` before the first."""
   moved = step_before(x, 0, reverse)
-  if start is None or not len(x):
+  if start is None or x.shape[0] == 0:
     return moved
   # start[None], but the op leaves the axes of vmap where they are.
   one, zero = jnp.ones(1, x.dtype), jnp.zeros(1, x.dtype)
   start = start.astype(x.dtype)
   start = _recurrence(one, zero, start, reverse=False, shifted=False)
-  others = len(x) - 1
+  others = x.shape[0] - 1
   return moved + padded(start, 0, *((others, 0) if reverse else (0, others)))
 
 
@@ -84,7 +84,7 @@ def _gradients(a, h, dh, start, end, reverse, shifted):
 
 def _backward(a, h0, h, dh, *, reverse, shifted):
   da, db = _gradients(a, h, dh, h0, None, reverse, shifted)
-  if h0 is None or not len(h):
+  if h0 is None or h.shape[0] == 0:
     return da, db, None if h0 is None else jnp.zeros_like(h0)
   return da, db, _passed_on(a, db, not reverse, not shifted)
 

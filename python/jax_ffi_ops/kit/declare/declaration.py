@@ -235,6 +235,7 @@ class Declaration:
         )
     elif self.reference is not None:
       source = "the reference"
+      operands = self._with_known_sizes(operands)
       dtypes = [x.dtype for x in self.reference_results(operands, attributes)]
     else:
       source = "the default"
@@ -245,6 +246,22 @@ class Declaration:
           f" {self.signature} has {len(self.result_names)} results."
       )
     return list(map(jax.dtypes.canonicalize_dtype, dtypes))
+
+  def _with_known_sizes(self, operands: Avals) -> Avals:
+    """Returns cores with numbers in place of symbolic sizes.
+
+    Dtypes do not depend on sizes. Not every reference takes symbolic ones.
+    """
+    dims, known = self.signature.operands, {}
+    for core, (shape, _) in zip(dims, operands):
+      known |= core_sizes.solve(core, shape)
+    if all(isinstance(n, int) for n in known.values()):
+      return operands
+    known = {x: n if isinstance(n, int) else 1024 for x, n in known.items()}
+    return [
+        (tuple(core_sizes.size(dim, known) for dim in core), dtype)
+        for core, (_, dtype) in zip(dims, operands)
+    ]
 
   def reference_results(
       self, operands: Avals, attributes: Value
