@@ -55,8 +55,8 @@ def index(
 
 
 def _is_faster(x, axis):
-  if not all(isinstance(n, int) for n in x.shape):
-    return False  # Symbolic.
+  if not all(isinstance(n, int) for n in x.shape) or namesake.is_split(x):
+    return False  # Symbolic, or what jax has rules for.
   n, inner = x.shape[axis], math.prod(x.shape[axis + 1 :])
   if x.dtype.itemsize == 1 and 1 < inner < _SHORT_BLOCK:
     return False
@@ -99,7 +99,7 @@ def _first(x, pick, plain_reduce):
     slice_ = lambda row, i: lax.dynamic_slice_in_dim(row, i[0], size)
     block = jax.vmap(slice_)(x, start)
   else:
-    indices = start[:, None] + jnp.arange(size)[:, None]
+    indices = start[:, None] + jnp.arange(size)[None, :, None]
     block = jnp.take_along_axis(x, indices, 1, mode="promise_in_bounds")
   return start + _place(block, value)
 

@@ -82,7 +82,7 @@ def unique(
     return plain()
   if not all(isinstance(n, int) for n in x.shape) or not 0 < x.size < 2**31:
     return plain()
-  if any(jax.typeof(x).sharding.spec) or not _is_scalar(fill_value):
+  if namesake.is_split(x) or not _is_scalar(fill_value):
     return plain()
   needs_order = bool(return_index or return_inverse)
   rows, order, first = _ordered(x, along, needs_order, equal_nan)
@@ -115,12 +115,14 @@ def _ordered(x, axis, needs_order, equal_nan):
   keys = jax.lax.stop_gradient(x).reshape(len(x), -1).T
   if needs_order or len(keys) > 1 or x.dtype == jnp.bfloat16:
     # By the last key first. (sort would lose the payload of NaNs of bfloat16.)
-    order, _ = jax.lax.scan(
-        lambda order, key: (order[argsort(key[order])], None),
-        argsort(keys[-1]),
-        keys[:-1],
-        reverse=True,
-    )
+    order = argsort(keys[-1])
+    if len(keys) > 1:  # jax.disable_jit refuses a scan without steps.
+      order, _ = jax.lax.scan(
+          lambda order, key: (order[argsort(key[order])], None),
+          order,
+          keys[:-1],
+          reverse=True,
+      )
     x = x.at[order].get(unique_indices=True, **_IN_BOUNDS)
   else:
     order, x = None, sort(x, 0)

@@ -40,6 +40,11 @@ def along_axis(op: Op, a: Any, axis: Any) -> tuple[jax.Array, int] | None:
   return array_and_axis(a, axis, op.declaration.dtypes[0])
 
 
+def is_split(x: jax.Array) -> bool:
+  """Returns whether explicit mesh axes split an array."""
+  return any(jax.typeof(x).sharding.spec)
+
+
 def array_and_axis(
     a: Any, axis: Any, allowed: Collection[np.dtype]
 ) -> tuple[jax.Array, int] | None:
