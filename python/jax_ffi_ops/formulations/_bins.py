@@ -10,6 +10,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.formulations import _inexact
+from jax_ffi_ops.kit import dtypes
 
 # Where it is faster: see //benchmarks, --lines=histogram. With more bins,
 # float32 has too few bits for positions.
@@ -48,7 +49,7 @@ def _search(edges, x):
 
 def _by_arithmetic(edges, x):
   bins = len(edges) - 1
-  wide = jnp.promote_types(x.dtype, np.float32)
+  wide = dtypes.widened(x.dtype)
   first, last = edges[0].astype(wide), edges[-1].astype(wide)
   position = lambda x: (x.astype(wide) - first) * (bins / (last - first))
 
@@ -57,11 +58,11 @@ def _by_arithmetic(edges, x):
     near = jnp.where(near < bins, near, bins)  # NaN, too.
     near = jnp.maximum(near, 0).astype(np.int32)
     edge = edges.at[near].get(mode="promise_in_bounds")
-    return near + ~(x < edge)
+    return near + (~(x < edge)).astype(np.int32)
 
   # Rounding keeps the order. So if each edge is near its position, a number
   # between two edges is near one of them. Of a range that falls, the positions
   # rise, but the edges do not: what a search returns there is jax's own.
   rises = last > first
-  even = jnp.abs(position(edges) - jnp.arange(bins + 1)) < 0.25
+  even = jnp.abs(position(edges) - jnp.arange(bins + 1, dtype=wide)) < 0.25
   return lax.cond(rises & jnp.all(even), nearest, _search, edges, x)

@@ -7,6 +7,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
+from jax_ffi_ops.kit import dtypes
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 
 
@@ -42,7 +43,7 @@ def discounted_returns(
   """
   name = "discounted_returns"
   dtype = arguments.floating(name, "rewards", rewards)
-  wide = jnp.promote_types(dtype, np.float32)
+  wide = dtypes.widened(dtype)
   rewards, discounts = arguments.real(
       name, wide, rewards=rewards, discounts=discounts
   )

@@ -7,6 +7,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
+from jax_ffi_ops.kit import dtypes
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 from jax_ffi_ops.ops.linear_recurrence import SMALL
 
@@ -14,8 +15,9 @@ from jax_ffi_ops.ops.linear_recurrence import SMALL
 def _one_at_first(alpha, shape, axis, reverse):
   """Returns the weights alpha, with 1 for the first step."""
   # To take x[0] instead, JAX refuses where an explicit axis splits the steps.
-  steps = np.arange(shape[axis]) == (shape[axis] - 1 if reverse else 0)
-  steps = steps.reshape(-1, *[1] * (len(shape) - axis - 1))
+  n = shape[axis]
+  steps = jnp.arange(n) == (n - 1 if reverse else 0)
+  steps = steps.reshape([-1 if i == axis else 1 for i in range(len(shape))])
   alpha = jnp.broadcast_to(
       alpha, jnp.broadcast_shapes(alpha.shape, steps.shape)
   )
@@ -57,16 +59,20 @@ def ema(
   """
   dtype = arguments.floating("ema", "x", x)
   arguments.check_bool("ema", "reverse", reverse)
-  wide = jnp.promote_types(dtype, np.float32)
+  wide = dtypes.widened(dtype)
   x, alpha = arguments.real("ema", wide, x=x, alpha=alpha)
   axis = arguments.axis_of("ema", "x", x.shape, axis)
-  arguments.padded_shape("ema: alpha", alpha, x.shape)
+  own = arguments.padded_shape("ema: alpha", alpha, x.shape)
+  if alpha.ndim:
+    alpha = alpha.reshape(own)
   if initial is not None:
     (initial,) = arguments.real("ema", wide, initial=initial)
     arguments.check_start("ema: initial", initial, x.shape, axis)
   if not x.size:
     return jnp.zeros(x.shape, dtype)
-  is_moved = x.size < SMALL and not alpha.ndim
+  # A symbolic size may be large.
+  is_small = isinstance(x.size, int) and x.size < SMALL
+  is_moved = is_small and not alpha.ndim
   if is_moved:
     # XLA would multiply and transpose in one loop that is not vectorized, and
     # takes as long as the recurrence.

@@ -7,10 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops import kit
 from jax_ffi_ops.formulations import _bins
 from jax_ffi_ops.formulations import _inexact
 
 
+@kit.public()
 def histogram2d(
     x: jax.Array,
     y: jax.Array,
@@ -56,7 +58,8 @@ def histogram2d(
   for values, number, ends in zip((x, y), pair, ranges):
     edges = jnp.histogram_bin_edges(values, number, ends)
     places = _bins.places(edges, values)
-    all_places.append(places - (values == edges[-1]))
+    is_last = values == edges[-1]
+    all_places.append(places - is_last.astype(places.dtype))
     all_edges.append(edges)
   shape = tuple(len(edges) + 1 for edges in all_edges)
   flat = jnp.ravel_multi_index(tuple(all_places), shape, mode="clip")

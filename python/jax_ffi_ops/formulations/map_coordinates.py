@@ -97,7 +97,12 @@ def _taps(c, n, order, mode):
   outside = [(k < 0) | (k >= n) for k in places]
   places = [_index(k, n, mode, order) for k in places]
   if order == 0:
-    return places, outside, [jnp.where(jnp.isnan(at), jnp.nan, 1)]
+    # NaN, or 1; jnp.nan would be an error under jax.debug_nans.
+    return (
+        places,
+        outside,
+        [jnp.where(jnp.isnan(at), jax.lax.stop_gradient(at), 1)],
+    )
   u = at - first
   if mode in _ENDING:  # Infinity is outside. All coefficients there are equal.
     u = jnp.where(jnp.abs(at) > 2**30, 0, u)
@@ -215,7 +220,10 @@ def map_coordinates(
   dtype = spline_filter1d.output_dtype("map_coordinates", output, x.dtype)
   if not x.size:
     raise ValueError(f"map_coordinates: input of shape {x.shape} is empty.")
-  wide = spline_filter1d.wide_dtype(_inexact.dtype(x, *coordinates), dtype)
+  given = x, *coordinates
+  inexact = [a for a in given if jnp.issubdtype(a.dtype, jnp.inexact)]
+  wide = _inexact.dtype(*(inexact or given))
+  wide = spline_filter1d.wide_dtype(wide, dtype)
   values, cval = x.astype(wide), jnp.asarray(cval, wide)
   real = jnp.zeros((), wide).real.dtype
   coordinates = jnp.broadcast_arrays(*(c.astype(real) for c in coordinates))

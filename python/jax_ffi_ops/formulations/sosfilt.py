@@ -39,8 +39,8 @@ def sosfilt(
     TypeError: an operand is no array of numbers, or axis is no integer.
     ValueError: shapes do not fit, there is no such axis, or a first a is not 1.
   """
-  sos, x = lfilter.numbers("sosfilt", sos=sos, x=x)
-  sos = lfilter.constant(sos)
+  (sos,) = lfilter.coefficients("sosfilt", sos=sos)
+  (x,) = lfilter.numbers("sosfilt", x=x)
   if sos.ndim != 2 or sos.shape[1] != 6 or not len(sos):
     raise ValueError(
         f"sosfilt: sos must have shape [sections, 6], got {sos.shape}."

@@ -34,6 +34,16 @@ def accumulator(dtype: Any) -> np.dtype:
   return np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
 
+@functools.cache
+def widened(*dtypes: Any) -> np.dtype:
+  """Returns what dtypes and float32 promote to, also where jax is strict.
+
+  A user's jax.numpy_dtype_promotion("strict") is about the user's operands.
+  """
+  with jax.numpy_dtype_promotion("standard"):
+    return functools.reduce(jnp.promote_types, dtypes, np.dtype(np.float32))
+
+
 def is_differentiable(dtype: Any) -> bool:
   return dtype != float0 and jnp.issubdtype(dtype, jnp.inexact)
 

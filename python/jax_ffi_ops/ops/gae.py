@@ -9,6 +9,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
+from jax_ffi_ops.kit import dtypes
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 from jax_ffi_ops.ops.linear_recurrence import step_before
 from jax_ffi_ops.ops.linear_recurrence import stretched
@@ -94,7 +95,7 @@ def gae(
     ValueError: shapes do not fit, or there is no such axis.
   """
   dtype = arguments.floating("gae", "rewards", rewards)
-  wide = jnp.promote_types(dtype, np.float32)
+  wide = dtypes.widened(dtype)
   rewards, discounts, values, lambda_ = arguments.real(
       "gae", wide,
       rewards=rewards, discounts=discounts, values=values, lambda_=lambda_,

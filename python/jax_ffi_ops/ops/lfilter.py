@@ -10,6 +10,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
+from jax_ffi_ops.kit import dtypes
 
 
 def _reference(b0, b, a, x, zi, *, reverse):
@@ -66,7 +67,7 @@ def cascade(sections, x, axis, zi, dtype):
   order = b.shape[1] - 1
   shape = (len(b), *x.shape[:axis], order, *x.shape[axis + 1 :])
   zi = jnp.zeros(shape, x.dtype) if zi is None else jnp.broadcast_to(zi, shape)
-  wide = jnp.promote_types(dtype, np.float32)
+  wide = dtypes.widened(dtype)
   b, a, x, zi = (array.astype(wide) for array in (b, a, x, zi))
   zf, y = _filter(
       b[:, 0], b[:, 1:], a[:, 1:], x, jnp.moveaxis(zi, 0, axis),
@@ -89,6 +90,13 @@ def numbers(name, **operands):
         x = x.astype(jnp.zeros(()).dtype)
     arrays.append(x)
   return arrays
+
+
+def coefficients(name, **operands):
+  """Returns likewise what a filter is made of, as NumPy's arrays if known."""
+  # They are constants of a program. jax.transfer_guard is about its operands.
+  with jax.transfer_guard("allow"):
+    return [constant(x) for x in numbers(name, **operands)]
 
 
 def is_known(x):
@@ -133,8 +141,9 @@ def lfilter(
     TypeError: an operand is no array of numbers, or axis is no integer.
     ValueError: shapes do not fit, there is no such axis, or a[0] is 0.
   """
-  b, a, x = numbers("lfilter", b=b, a=a, x=x)
-  b, a = (c if c.ndim else c[None] for c in map(constant, (b, a)))
+  coefficients_ = coefficients("lfilter", b=b, a=a)
+  b, a = (c if c.ndim else c[None] for c in coefficients_)
+  (x,) = numbers("lfilter", x=x)
   for name, c in (("b", b), ("a", a)):
     if c.ndim != 1 or not c.size:
       raise ValueError(
@@ -157,7 +166,7 @@ def lfilter(
   # Not divided in 16 bits, which would be another filter; nor as complex numbers
   # if they are real, which would lose digits.
   dtype = jnp.result_type(b, a, x, *([] if zi is None else [zi]))
-  wide = jnp.promote_types(dtype, np.float32)
+  wide = dtypes.widened(dtype)
   if not (jnp.iscomplexobj(b) or jnp.iscomplexobj(a)):
     wide = jnp.finfo(wide).dtype
   b, a = b.astype(wide), a.astype(wide)

@@ -154,15 +154,17 @@ def solve_banded(
         f"solve_banded: ab must have l + u + 1 rows, for l, u ="
         f" {lower, upper}, got shape {ab.shape}."
     )
-  wide = jnp.promote_types(dtype, np.float32)
+  wide = dtypes.widened(dtype)
   if not jnp.issubdtype(dtype, np.inexact):
     dtype = wide
   ab, b = ab.astype(wide), b.astype(wide)
   rhs = b[:, None] if b.ndim == 1 else b
   if lower == upper == 1 and ab.shape[-1]:
     call_of(_solve.declaration, (ab, rhs), {"upper": 1})  # For its messages.
-    dl = jnp.roll(ab[..., 2, :], 1, -1)
-    du = jnp.roll(ab[..., 0, :], -1, -1)
+    # By lax.pad: jnp.roll is refused where an explicit axis splits equations.
+    zero, others = jnp.zeros((), wide), [(0, 0, 0)] * (ab.ndim - 2)
+    dl = jax.lax.pad(ab[..., 2, :], zero, [*others, (1, -1, 0)])
+    du = jax.lax.pad(ab[..., 0, :], zero, [*others, (-1, 1, 0)])
     x = tridiagonal_solve(dl, ab[..., 1, :], du, rhs)
   else:
     x = _solve(ab, rhs, upper=int(upper))

@@ -11,6 +11,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
+from jax_ffi_ops.kit import dtypes
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 
 # The sums z + 1/z of the filters' poles, for each order. The poles are the roots
@@ -177,16 +178,15 @@ def output_dtype(name: str, output: Any, given: np.dtype) -> np.dtype:
         f"{name}: output must be a dtype of numbers, got {output!r}."
     )
   if jnp.issubdtype(given, np.complexfloating):
-    return jnp.promote_types(dtype, np.complex64)
+    return dtypes.widened(dtype, np.complex64)
   return dtype
 
 
 def wide_dtype(given: np.dtype, output: np.dtype) -> np.dtype:
   """Returns the dtype in which results of a dtype are computed."""
   if jnp.issubdtype(output, np.inexact):
-    output = jax.dtypes.canonicalize_dtype(output)
-    given = jnp.promote_types(given, output)
-  return jnp.promote_types(given, np.float32)
+    return dtypes.widened(given, jax.dtypes.canonicalize_dtype(output))
+  return dtypes.widened(given)
 
 
 @kit.public(_filter, *kit.ops_of(linear_recurrence))
