@@ -2,8 +2,6 @@
 """Discounted sums of rewards."""
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments

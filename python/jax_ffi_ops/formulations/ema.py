@@ -3,7 +3,6 @@
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments

@@ -11,6 +11,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
+from jax_ffi_ops.kit import dtypes
 from jax_ffi_ops.kit.operands import call_of
 from jax_ffi_ops.ops.tridiagonal_solve import shifted
 from jax_ffi_ops.ops.tridiagonal_solve import tridiagonal_solve
