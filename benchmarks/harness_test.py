@@ -18,6 +18,7 @@ from jax_ffi_ops import speed_cases
 import level_times
 import levels_benchmark
 import measurement
+import operands
 from operands import array
 from operands import indices
 from operands import weight
@@ -208,6 +209,12 @@ class HarnessTest(parameterized.TestCase):
     found = entry.load("rms_norm")
     module = importlib.import_module(found.libraries["torch"].__module__)
     self.assertIs(module.ENTRY, found)
+
+  def test_gradients_of_complex_numbers(self):
+    double = lambda x: 2 * x
+    ((x,), (dy,)), *_ = operands.make_sets([array(3)], double, "complex64", 1)
+    (dx,) = variants.run_pass(double, "backward", (x,), (dy,))
+    np.testing.assert_allclose(dx, 2 * dy)
 
   def test_weights_are_the_same_in_all_sets(self):
     one, other = _ROWS.make_sets("8x4", "float32", 2)

@@ -66,7 +66,7 @@ def make_sets(described, function, dtype, count) -> list[tuple[tuple, tuple]]:
 
   Args:
     described: a sequence of `Operand`.
-    function: the op, of its operands. A cotangent is of a floating-point result.
+    function: the op, of its operands. A cotangent is of a result with derivatives.
     dtype: of all that have none of their own.
     count: of the pairs.
   """
@@ -75,7 +75,7 @@ def make_sets(described, function, dtype, count) -> list[tuple[tuple, tuple]]:
   floats = [
       Operand(x.shape, dtype=x.dtype)
       for x in jax.tree.leaves(results)
-      if jnp.issubdtype(x.dtype, jnp.floating)
+      if jnp.issubdtype(x.dtype, jnp.inexact)
   ]
   sets = []
   for _ in range(count):

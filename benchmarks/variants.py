@@ -42,7 +42,7 @@ def run_pass(function, direction, operands, cotangents):
 
 def _pull_back(vjp, results, cotangents):
   left = iter(cotangents)
-  is_float = lambda x: jnp.issubdtype(x.dtype, jnp.floating)
+  is_float = lambda x: jnp.issubdtype(x.dtype, jnp.inexact)
   zeros = lambda x: np.zeros(x.shape, float0)
   gradients = vjp(
       tuple(next(left) if is_float(x) else zeros(x) for x in results)
