@@ -186,7 +186,9 @@ class MoreConfigurationsTest(parameterized.TestCase):
     with jax.enable_x64(True):
       self._compare(program(operands), _wanted(name), exact=False)
 
-  @parameterized.parameters(*_NAMES)
+  # map_coordinates takes mode and order of SciPy, and is not jitted as jax's:
+  # its constants are transferred, as those of x + 1 are.
+  @parameterized.parameters(*(x for x in _NAMES if x != "map_coordinates"))
   def test_transfers_outside_of_jit(self, name):
     """Arrays stay where they are if jax's own function leaves them there."""
     for call in every_call.CALLS[name]:

@@ -90,7 +90,7 @@ def _ranks(q, count):
   if not _LEAST_SELECTED <= count <= _MOST_SELECTED or not 0 <= q <= 1:
     return None
   # As below, with the dtype of q.
-  place = jnp.asarray(q).dtype.type(q) * (count - 1)
+  place = jax.dtypes.canonicalize_dtype(float).type(q) * (count - 1)
   return math.floor(place), math.ceil(place)
 
 
