@@ -35,10 +35,10 @@ _SHOWN = 10
 def _entry_dtypes(known, name) -> list[str]:
   """Returns those of an op's handler, too."""
   try:
-    op = kit.ops_of(getattr(jax_ffi_ops, name))[0]
+    ops = kit.ops_of(getattr(jax_ffi_ops, name))
   except TypeError:  # It does not say which ones it is made of.
-    return sorted(known.dtypes)
-  allowed = op.declaration.dtypes[0] or ()
+    ops = ()
+  allowed = (ops[0].declaration.dtypes[0] if ops else None) or ()
   return sorted({*known.dtypes, *(dtype.name for dtype in allowed)})
 
 

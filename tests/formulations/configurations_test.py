@@ -228,9 +228,7 @@ class MoreConfigurationsTest(parameterized.TestCase):
         wanted = _bound(name, call)(*call.operands)
         self._compare(found, wanted, exact=False)
 
-  # The weights at the ends of a spline's lines are attributes, which depend on
-  # the size. jax has no such function.
-  @parameterized.parameters(*(x for x in _NAMES if "spline" not in x))
+  @parameterized.parameters(*_NAMES)
   def test_export_with_symbols(self, name):
     checks = kit.export_checks(_FUNCTIONS[name])
     for call in _traced(name):

@@ -116,6 +116,29 @@ def _transpose(dc, *, pole, gain, before, before_at, behind, behind_at):
   return dx + transposed(pole * dx[0], before_at, before)
 
 
+def _of_any_size(x, z, gain, extension, axis):
+  """Filters lines whose size is a symbol of jax.export.
+
+  The weights of the ends are sums over the size, which an attribute cannot be.
+  """
+  n, steps = jnp.asarray(x.shape[axis]), jnp.arange(_TERMS)
+  x = jnp.moveaxis(x, axis, 0)
+  powers = jnp.asarray(z ** np.arange(_TERMS), x.dtype)
+  sum_of = lambda x, at: jnp.tensordot(powers, jnp.take(x, at, 0), 1)
+  least = jnp.maximum(n, 2)
+  start = sum_of(x, extended(-1 - steps, least, extension) % n)
+  y = linear_recurrence(z, x, start, axis=0)
+  match extension:
+    case "mirror":
+      end = z * (y[(n - 2) % n] + z * y[n - 1]) / (z * z - 1)
+    case "reflect":
+      end = z * y[n - 1] / (z - 1)
+    case _:
+      end = -z * sum_of(y, steps % n)
+  c = linear_recurrence(z, -z * gain * y, gain * end, axis=0, reverse=True)
+  return jnp.moveaxis(jnp.where(n < 2, x, c), 0, axis)
+
+
 _WEIGHTS, _AT = [np.float64], kit.Attribute(np.int64, minimum=0)
 _filter = kit.op(
     "spline_filter1d",
@@ -231,7 +254,8 @@ def spline_filter1d(
   given = jax.dtypes.canonicalize_dtype(given)
   dtype = output_dtype("spline_filter1d", output, given)
   n, extension = x.shape[axis], EXTENSIONS[mode]
-  if n < 2:  # SciPy leaves such lines as they are.
+  is_known = isinstance(n, int)
+  if is_known and n < 2:  # SciPy leaves such lines as they are.
     return x.astype(dtype)
   x = x.astype(wide_dtype(given, dtype))
   is_complex = jnp.iscomplexobj(x)
@@ -239,6 +263,9 @@ def spline_filter1d(
     x = jnp.stack([x.real, x.imag], -1)
   for total in _SUMS[order]:
     z = 2 / (total - (total * total - 4) ** 0.5)  # the one below 1
+    if not is_known:
+      x = _of_any_size(x, z, 2 - total, extension, axis)
+      continue
     before_at, before = _before(n, z, extension)
     behind_at, behind = _behind(n, z, extension)
     x = _filter(
