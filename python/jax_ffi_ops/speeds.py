@@ -71,14 +71,19 @@ def _compared(name, workers) -> Iterator[Line]:
     return
 
   def clock(level):
-    return min(workers[level].ask(name, False, 0)["seconds"])[0]
+    answer = workers[level].ask(name, False, 0)
+    if "error" in answer:
+      raise ValueError(answer["error"])
+    return min(answer["seconds"])[0]
 
   clocks = {level: functools.partial(clock, level) for level in workers}
-  pairs = [
-      pair
-      for pair in levels.compare(clocks, _LEVEL_ROUNDS)
-      if pair.higher == own
-  ]
+  try:
+    found = levels.compare(clocks, _LEVEL_ROUNDS)
+    pairs = [pair for pair in found if pair.higher == own]
+  except (isolated.Ended, ValueError) as error:
+    yield told, True
+    yield f"  {name} at a lower level: {error}", False
+    return
   ratios = ", ".join(f"{1 / x.ratio:.2f} of {x.lower}'s" for x in pairs)
   yield f"{told}; level {own}'s speed: {ratios}", True
   for pair in pairs:

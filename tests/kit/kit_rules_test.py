@@ -241,6 +241,21 @@ class KitRulesTest(parameterized.TestCase):
     self.assertIn(f"on cpu: forward: {why}", text)
     self.assertIn("on cuda: forward: reference (there is no handler", text)
 
+  def test_explains_calls_inside_of_others(self):
+    x, scale = np.ones((8, 16), np.float32), np.ones(16, np.float32)
+    mesh = jax.sharding.Mesh(jax.devices()[:1], ("a",))
+    rows = jax.sharding.PartitionSpec("a")
+    parts = jax.shard_map(
+        rms_norm,
+        mesh=mesh,
+        in_specs=(rows, jax.sharding.PartitionSpec()),
+        out_specs=rows,
+    )
+    for function in (jax.jit(rms_norm), jax.checkpoint(rms_norm), parts):
+      self.assertIn(
+          "rms_norm on cpu: forward:", kit.explain(function, x, scale)
+      )
+
   def test_jaxpr_is_for_people(self):
     x, scale = np.ones((8, 6, 16), np.float32), np.ones(16, np.float32)
     self.assertRegex(

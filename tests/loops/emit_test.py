@@ -437,6 +437,21 @@ class TextTest(parameterized.TestCase):
 
     self.assertEqual(self._loops_in_steps(reference, True), 0)
 
+  def test_pads_once(self):
+    """What is zeros but in one place is an array, as soon as it is read."""
+
+    def reference(x):
+      padded = jnp.pad(x * x[0], 100)
+      return padded[3 : 3 + x.size] * padded[7 : 7 + x.size] - padded[: x.size]
+
+    text = _text(reference, {"n": 1000})
+    self.assertEqual(text.count("< 1200;"), 1)
+
+  def test_pads_in_the_results_memory(self):
+    declared = {"signature": "(100)->(200)"}
+    text = _text(lambda x: jnp.pad(2 * x, 50), {}, **declared)
+    self.assertNotIn("scratch.Take", text)
+
   def test_adds_outer_products_to_large_carries_in_place(self):
     def reference(x, w):
       step = lambda h, _: (jnp.tanh(w @ h), None)

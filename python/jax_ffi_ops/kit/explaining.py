@@ -44,8 +44,9 @@ def explain(function: Any, *arguments: Any, **keywords: Any) -> str:
       if isinstance(call, ForwardCall):
         lines.extend(_lines(call, [x.aval for x in equation.invars]))
       for inner in jax.tree.leaves(list(equation.params.values())):
-        if hasattr(inner, "jaxpr"):
-          collect(inner.jaxpr)
+        inner = getattr(inner, "jaxpr", inner)  # Of shard_map, it is open.
+        if hasattr(inner, "eqns"):
+          collect(inner)
 
   def call(arrays):
     every = [arrays.get(i, x) for i, x in enumerate(leaves)]

@@ -126,7 +126,10 @@ class Body:
       ):
         return self._of_words(equation, operands)
       if not rule.of_patches:
-        operands = list(map(self.as_array, operands))
+        operands = [
+            self._as_known_array(x, value)
+            for x, value in zip(equation.invars, operands)
+        ]
       shape, dtype = jaxprs.physical(outvars[0].aval)
       counts = tuple(uses[x] for x in outvars)
       to = [destinations.get(x) if uses[x] == 1 else None for x in outvars]
@@ -198,6 +201,13 @@ class Body:
     if isinstance(value, values.Lazy):
       return self.writer.in_memory(value)
     return self.as_array(value)
+
+  def _as_known_array(self, variable, value):
+    """Returns a value as an array, which later equations read, too."""
+    array = self.as_array(value)
+    if array is not value:
+      self.know(variable, array)
+    return array
 
   def as_array(self, value: values.Value) -> values.Value:
     """Returns a value whose elements can be read."""

@@ -129,7 +129,8 @@ def _changed(body, equation, x, parts, change) -> values.Value:
   """
   lanes = any(v.lanes for v in (x, *parts))
   is_patch = equation.name in ("dynamic_update_slice", "scatter-add")
-  if is_patch and values.is_zero(x) and not values.is_small(x.shape):
+  is_patch &= values.is_zero(x) and not values.is_small(x.shape)
+  if is_patch and equation.destinations[0] is None:
     sources = frozenset().union(*(v.reads for v in parts))
 
     def write(out, adds):

@@ -107,8 +107,8 @@ def _with_sizes(what, op, core, dtypes, shared, backward) -> str:
   sides = [*op.signature.operands, *op.signature.results]
   named = [d for d in core_sizes.names(sides) if not d.isdigit()]
   unknown = [d for d in named if d not in core]
-  choices = [(d,) for d in unknown] + [tuple(unknown)]
-  for some in choices if unknown else ():
+  choices = [(d,) for d in unknown] + [tuple(unknown)] * (len(unknown) > 1)
+  for some in choices:
     known = dict(core) | dict.fromkeys(some, _SOME_SIZE)
     try:
       _kernel(op, "", known, dtypes, shared, backward)

@@ -139,7 +139,8 @@ def _pad(body, equation, x, filler):
     steps.append(gap + 1)
   if tuple(shape) != x.shape:
     x = moved(body, x, lambda x: x.part(shape, starts))
-  if values.is_zero(filler) and not values.is_small(equation.shape):
+  is_patch = values.is_zero(filler) and not values.is_small(equation.shape)
+  if is_patch and equation.destinations[0] is None:
     return _patch(body, equation, x, places, steps)
   filler = _stretched(body, filler, equation.shape)
   around, inside = (filler, [0] * len(shape)), (x, places, steps)

@@ -306,5 +306,6 @@ def _calls(jaxpr):
     if isinstance(call, ForwardCall):
       yield call
     for inner in jax.tree.leaves(list(equation.params.values())):
-      if hasattr(inner, "jaxpr"):
-        yield from _calls(inner.jaxpr)
+      inner = getattr(inner, "jaxpr", inner)  # Of shard_map, it is open.
+      if hasattr(inner, "eqns"):
+        yield from _calls(inner)
