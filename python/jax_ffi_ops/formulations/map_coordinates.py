@@ -114,8 +114,10 @@ def _interpolated(coefficients, coordinates, order, mode, cval):
   shape, values = coefficients.shape, coefficients
   axes = [_taps(c, n, order, mode) for c, n in zip(coordinates, shape)]
   # XLA computes an index wherever it needs it, but a tuple of indices once. One
-  # index is sooner used. It pays where it is cheap, and there are many.
+  # index is sooner used. It pays where it is cheap, and there are many. It has
+  # 32 bits.
   is_flat = order > 0 and _is_clipped(mode, order)
+  is_flat &= isinstance(values.size, int) and values.size < 2**31
   if is_flat:
     values = values.reshape(-1)
 

@@ -236,7 +236,8 @@ def spline_filter1d(
     mode: how a line continues beyond its ends: "mirror" (c b | a b c | b a),
       "reflect" (b a | a b c | c b), or "grid-wrap" (b c | a b c | a b). As in
       SciPy, "grid-mirror" and "nearest" are "reflect" here, and "wrap",
-      "constant" and "grid-constant" are "mirror".
+      "constant" and "grid-constant" are "mirror". (SciPy 1.17 is inexact where
+      it reflects lines of a few elements.)
 
   Returns:
     The coefficients, an array of the shape of `input`. By default it also has
