@@ -4,12 +4,11 @@
 bazel run //tests/loops:primitives
 """
 
-from collections.abc import Iterator
-
 import jax
 from jax import lax
 
 from jax_ffi_ops.kit.emit import families as emitted
+from jax_ffi_ops.kit.equations import equations
 from jax_ffi_ops.kit.load.library import loading_nothing
 
 with loading_nothing():
@@ -24,7 +23,8 @@ def tested() -> set[str]:
         jax.ShapeDtypeStruct(core if axis is None else (2, *core), dtype)
         for core, dtype, axis in shapes
     ]
-    found.update(_names(jax.make_jaxpr(function)(*avals).jaxpr))
+    jaxpr = jax.make_jaxpr(function)(*avals).jaxpr
+    found.update(x.primitive.name for x in equations(jaxpr))
   return found
 
 
@@ -32,15 +32,6 @@ def missing() -> list[str]:
   """Returns the primitives that jax.lax exports, and that have no rule."""
   exported = (x for n, x in vars(lax).items() if n.endswith("_p"))
   return sorted({x.name for x in exported}.difference(emitted.names()))
-
-
-def _names(jaxpr) -> Iterator[str]:
-  for equation in jaxpr.eqns:
-    yield equation.primitive.name
-    for inner in jax.tree.leaves(list(equation.params.values())):
-      inner = getattr(inner, "jaxpr", inner)
-      if hasattr(inner, "eqns"):
-        yield from _names(inner)
 
 
 def table() -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from jax_ffi_ops.kit.calls.choice import NOT_FASTER
 from jax_ffi_ops.kit.calls.forward import ForwardCall
+from jax_ffi_ops.kit.equations import equations
 from jax_ffi_ops.kit.function import Op
 
 _PLATFORMS = ("cpu", "cuda")
@@ -38,22 +39,15 @@ def explain(function: Any, *arguments: Any, **keywords: Any) -> str:
   arrays = {i: x for i, x in enumerate(leaves) if _is_array(x)}
   lines = []
 
-  def collect(jaxpr):
-    for equation in jaxpr.eqns:
-      call = equation.params.get("call")
-      if isinstance(call, ForwardCall):
-        lines.extend(_lines(call, [x.aval for x in equation.invars]))
-      for inner in jax.tree.leaves(list(equation.params.values())):
-        inner = getattr(inner, "jaxpr", inner)  # Of shard_map, it is open.
-        if hasattr(inner, "eqns"):
-          collect(inner)
-
   def call(arrays):
     every = [arrays.get(i, x) for i, x in enumerate(leaves)]
     positional, named = jax.tree.unflatten(tree, every)
     return function(*positional, **named)
 
-  collect(jax.make_jaxpr(call)(arrays).jaxpr)
+  for equation in equations(jax.make_jaxpr(call)(arrays).jaxpr):
+    own = equation.params.get("call")
+    if isinstance(own, ForwardCall):
+      lines.extend(_lines(own, [x.aval for x in equation.invars]))
   name = _name(function)
   if not lines:
     return (

@@ -72,8 +72,8 @@ def _assign(body, variables, results, mask=None) -> None:
   for to, value in zip(variables, results, strict=True):
     own = mask if to.lanes else None
     if isinstance(to, values.Memory):
-      # It may be older than the branch or loop that only some lanes take.
-      own = (mask or body.mask) if to.lanes else None
+      if to.lanes:  # It may be older than what only some lanes run.
+        own = mask or body.mask
       is_memory = isinstance(value, values.Memory)
       if is_memory and value.buffer == to.buffer and value.is_whole:
         continue  # Changed in place.

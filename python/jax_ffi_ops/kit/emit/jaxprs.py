@@ -11,6 +11,7 @@ import numpy as np
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import values
+from jax_ffi_ops.kit.equations import equations
 
 # Larger results of constants are computed by the handler, not by the build.
 _MOST_FOLDED = 1 << 16
@@ -73,16 +74,6 @@ def check_callbacks(jaxpr):
           " throw=False)",
           f"{_jax.source_line(equation) or 'jax'}, {equation.primitive.name}",
       )
-
-
-def equations(jaxpr):
-  """Yields the equations of a jaxpr, and of those inside it."""
-  for equation in jaxpr.eqns:
-    yield equation
-    for inner in jax.tree.leaves(list(equation.params.values())):
-      inner = getattr(inner, "jaxpr", inner)
-      if hasattr(inner, "eqns"):
-        yield from equations(inner)
 
 
 def uses(jaxpr):

@@ -67,12 +67,11 @@ def _broadcast_in_dim(body, equation, x, *sizes):
 def _stretched(body, x, shape, dims=()):
   """Returns copies of an array, whose dimensions are some of a shape."""
   is_memory = isinstance(x, values.Memory)
-  is_large = not values.is_small(shape)
-  if isinstance(x, values.Constant) and x.size == 1 and is_large:
-    return body.writer.filled(shape, x.array.item(), x.dtype)
-  if x.size == 1 and not is_memory and is_large:
-    text = body.writer.names_of(x).item()
-    return values.Lazy(shape, x.dtype, x.lanes, lambda index: text, frozenset())
+  if x.size == 1 and not is_memory and not values.is_small(shape):
+    text, is_zero = body.writer.names_of(x).item(), values.is_zero(x)
+    return values.Lazy(
+        shape, x.dtype, x.lanes, lambda index: text, frozenset(), is_zero
+    )
 
   def view(x):
     strides = [0] * len(shape)

@@ -13,6 +13,7 @@ from jax.extend import core as jex_core
 
 from jax_ffi_ops.kit.emit import errors
 from jax_ffi_ops.kit.emit import jaxprs
+from jax_ffi_ops.kit.equations import equations
 
 
 class Rule(NamedTuple):
@@ -90,7 +91,7 @@ def _by_implementation(body, equation, *args):
     raise errors.Unsupported(_no_rule()) from error
   # The implementation of jax's own primitives is the primitive.
   jaxprs.check_callbacks(closed.jaxpr)
-  inner = jaxprs.equations(closed.jaxpr)
+  inner = equations(closed.jaxpr)
   if equation.of.primitive in {x.primitive for x in inner}:
     raise errors.Unsupported(_no_rule())
   return body.run(closed, args)

@@ -176,6 +176,11 @@ class Patch(Value):
     )
 
 
+def zeros(shape: Sequence[Any], dtype: np.dtype) -> Lazy:
+  text = cpp.literal(0, dtype)
+  return Lazy(shape, dtype, False, lambda index: text, frozenset(), True)
+
+
 def is_zero(x: Value) -> bool:
   """Returns whether all elements are known to be zeros, none of them -0.0."""
   if isinstance(x, Constant):

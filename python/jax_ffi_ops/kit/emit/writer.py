@@ -214,19 +214,11 @@ class Writer:
     """Returns a copy of a value in new memory."""
     memory = self.buffer(value.shape, value.dtype, lanes)
     if isinstance(value, values.Patch):
-      self.store(memory, self.filled(value.shape, 0, value.dtype))
+      self.store(memory, values.zeros(value.shape, value.dtype))
       value.write(memory, False)
     else:
       self.store(memory, value)
     return memory
-
-  def filled(self, shape: Sequence[Any], value: Any, dtype: Any) -> values.Lazy:
-    """Returns an array whose elements are all the same number."""
-    text, dtype = cpp.literal(value, dtype), np.dtype(dtype)
-    element, is_zero = lambda index: text, not any(dtype.type(value).tobytes())
-    return values.Lazy(
-        tuple(shape), dtype, False, element, frozenset(), is_zero
-    )
 
   def readable(self, value: values.Value) -> values.Memory | values.Lazy:
     """Returns a value whose elements can be read by index."""
@@ -256,7 +248,7 @@ class Writer:
         put([str(i) for i in index], names[index], value.lanes)
       return
     if isinstance(value, values.Constant) and values.is_zero(value):
-      value = self.filled(value.shape, 0, value.dtype)
+      value = values.zeros(value.shape, value.dtype)
     value = self.readable(value)
     with self.loops(value.shape) as index:
       put(index, value.at(index), value.lanes)

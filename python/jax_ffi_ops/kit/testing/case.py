@@ -13,6 +13,7 @@ import numpy as np
 
 from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.declare.declaration import Declaration
+from jax_ffi_ops.kit.equations import equations
 from jax_ffi_ops.kit.testing import oracle
 
 # The loop dimensions of most calls: 8 to be split over devices, 6 over two.
@@ -301,11 +302,7 @@ def _oracle_of_op(op, attributes, ranks):
 
 def _calls(jaxpr):
   """Yields the calls of ops in a jaxpr."""
-  for equation in jaxpr.eqns:
+  for equation in equations(jaxpr):
     call = equation.params.get("call")
     if isinstance(call, ForwardCall):
       yield call
-    for inner in jax.tree.leaves(list(equation.params.values())):
-      inner = getattr(inner, "jaxpr", inner)  # Of shard_map, it is open.
-      if hasattr(inner, "eqns"):
-        yield from _calls(inner)
