@@ -51,6 +51,18 @@ class SpeedsTest(absltest.TestCase):
         ],
     )
 
+  def test_an_error_at_a_lower_level(self):
+    workers = {4: mock.Mock(), 3: mock.Mock()}
+    workers[4].ask.return_value = _timed([1.0, 1.0], [2.0, 2.0])
+    workers[3].ask.return_value = {"error": "sort: it is broken"}
+    with mock.patch.object(levels, "workers") as start:
+      start.return_value.__enter__.return_value = workers
+      _, (line, state), (problem, is_well) = speeds.lines(["sort"])
+    self.assertRegex(line, "^sort .* ms, jax .* times")
+    self.assertTrue(state)
+    self.assertEqual(problem, "  sort at a lower level: sort: it is broken")
+    self.assertFalse(is_well)
+
   def test_a_process_for_each_level(self):
     own, *lower = levels.levels()
     told = ", ".join(rf"[\d.]+ of {level}'s" for level in lower)
