@@ -3,6 +3,7 @@
 #ifndef XLA_FFI_OPS_SCANS_RECURRENCE_STRANDS_H_
 #define XLA_FFI_OPS_SCANS_RECURRENCE_STRANDS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -114,9 +115,22 @@ template <int64_t kSteps, bool kShifted, int lanes, typename T, typename E,
 XLA_FFI_OPS_HD void AddGroup(const T* a, const T* b, int64_t stride, int64_t n,
                              StrandEnds<E, kMost>& ends) {
   static_assert(kSteps <= kEndGroup<E>);
+  // One factor of 64 bits can take m out of the range of numbers: it is applied
+  // again then, to what m was, without their exponents.
+  constexpr bool kMayLeave = sizeof(E) == sizeof(double);
+  double before[kMayLeave ? kMost : 1];
+  if constexpr (kMayLeave) std::copy_n(ends.m, n, before);
   if (TryGroup<kSteps, kShifted, lanes>(a, b, stride, n, ends)) return;
   XLA_FFI_OPS_INDEPENDENT
-  for (int64_t j = 0; j < n; ++j) MoveExponent(ends.m + j, ends.e + j);
+  for (int64_t j = 0; j < n; ++j) {
+    if constexpr (kMayLeave) {
+      double factor = a[j];
+      MoveExponent(before + j, ends.e + j);
+      MoveExponent(&factor, ends.e + j);
+      ends.m[j] = before[j] * factor;
+    }
+    MoveExponent(ends.m + j, ends.e + j);
+  }
 }
 
 // Likewise for any number of steps.

@@ -338,7 +338,7 @@ class RecurrenceTest(absltest.TestCase):
     rng = np.random.default_rng(0)
     for dtype, most in (
         (np.float16, 14), (jnp.bfloat16, 125), (np.float32, 125),
-        (np.float64, 600),
+        (np.float64, 1021),
     ):  # fmt: skip
       powers = rng.uniform(-most, most, (9, 83))
       powers[1], powers[2], powers[3] = (
@@ -369,7 +369,7 @@ class RecurrenceTest(absltest.TestCase):
     """Where a group of steps begins with a large product, or a small one."""
     for dtype, first, most in (
         (np.float16, 99, 14), (jnp.bfloat16, 99, 126), (np.float32, 99, 126),
-        (np.float64, 99, 900),
+        (np.float64, 99, 1022),
     ):  # fmt: skip
       # Factors whose product is the first one, 8 large ones, and the inverses.
       powers = [most] * (first // most) + [first % most] + [most] * 8
