@@ -404,7 +404,7 @@ def xla_ffi_jax_op(
         name = name + ".declaration",
         **(private | declared)
     )
-    emit = Label("//python/jax_ffi_ops/kit/emit:main.py")
+    emit = Label("//python/jax_ffi_ops/loops:main.py")
     py_binary(
         name = name + ".emit",
         srcs = [emit],
@@ -412,7 +412,7 @@ def xla_ffi_jax_op(
         legacy_create_init = False,
         deps = [
             name + ".declaration",
-            Label("//python/jax_ffi_ops/kit/emit"),
+            Label("//python/jax_ffi_ops/loops"),
         ],
         **private
     )

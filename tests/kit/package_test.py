@@ -68,6 +68,14 @@ class PackageTest(absltest.TestCase):
     for library in libraries:
       self.assertIn(library.name, printed)
 
+  def test_kit_does_without_the_loop_compiler(self):
+    kit = pathlib.Path(jax_ffi_ops.kit.__file__).parent
+    sources = list(kit.rglob("*.py"))
+    self.assertNotEmpty(sources)
+    for path in sources:
+      imports = r"\bjax_ffi_ops(\.| import )loops\b"
+      self.assertNotRegex(path.read_text("utf-8"), imports, path)
+
   def test_ops(self):
     """Each op has its name in dir() and for type checkers, and is callable."""
     source = pathlib.Path(jax_ffi_ops.__file__)

@@ -13,10 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit import handler
-from jax_ffi_ops.kit.emit import kernels
 from jax_ffi_ops.kit.load.library import loading_nothing
+from jax_ffi_ops.loops import errors
+from jax_ffi_ops.loops import handler
+from jax_ffi_ops.loops import kernels
 
 _numbers = itertools.count()
 

@@ -7,9 +7,9 @@ bazel run //tests/loops:primitives
 import jax
 from jax import lax
 
-from jax_ffi_ops.kit.emit import families as emitted
 from jax_ffi_ops.kit.equations import equations
 from jax_ffi_ops.kit.load.library import loading_nothing
+from jax_ffi_ops.loops import families as emitted
 
 with loading_nothing():
   import families

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vectors with a lane per row, and functions of them, for C++ that the build
-// writes (python/jax_ffi_ops/kit/emit). With one lane they are plain scalars.
+// writes (python/jax_ffi_ops/loops). With one lane they are plain scalars.
 //
 // All functions are inlined: one that is not is compiled for the oldest
 // processor, and vectors are passed in another way there.

@@ -15,14 +15,14 @@ from jax.extend import core as jex_core
 import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit.emit import changes
-from jax_ffi_ops.kit.emit import cpp
-from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit import jaxprs
-from jax_ffi_ops.kit.emit import rules
-from jax_ffi_ops.kit.emit import uniform
-from jax_ffi_ops.kit.emit import values
-from jax_ffi_ops.kit.emit.rules import rule
+from jax_ffi_ops.loops import changes
+from jax_ffi_ops.loops import cpp
+from jax_ffi_ops.loops import errors
+from jax_ffi_ops.loops import jaxprs
+from jax_ffi_ops.loops import rules
+from jax_ffi_ops.loops import uniform
+from jax_ffi_ops.loops import values
+from jax_ffi_ops.loops.rules import rule
 
 
 def _variables(body, starts, lanes, others) -> list[values.Value]:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from jax.extend import core as jex_core
 
-from jax_ffi_ops.kit.emit import jaxprs
-from jax_ffi_ops.kit.emit import rules
+from jax_ffi_ops.loops import jaxprs
+from jax_ffi_ops.loops import rules
 
 
 def varying(jaxpr: jex_core.Jaxpr, lanes: Sequence[bool]) -> list[bool]:

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit.formulas import formula
+from jax_ffi_ops.loops import errors
+from jax_ffi_ops.loops.families.formulas import formula
 
 _MOST_ROWS = 16
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from jax.extend import core as jex_core
 
-from jax_ffi_ops.kit.emit import jaxprs
-from jax_ffi_ops.kit.emit import rules
-from jax_ffi_ops.kit.emit import values
+from jax_ffi_ops.loops import jaxprs
+from jax_ffi_ops.loops import rules
+from jax_ffi_ops.loops import values
 
 
 def changed_operand(jaxpr: jex_core.Jaxpr, k: int) -> int | None:

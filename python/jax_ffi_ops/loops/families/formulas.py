@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit import _jax
-from jax_ffi_ops.kit.emit import cpp
-from jax_ffi_ops.kit.emit import elementwise
-from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit import values
-from jax_ffi_ops.kit.emit.rules import rule
+from jax_ffi_ops.loops import cpp
+from jax_ffi_ops.loops import errors
+from jax_ffi_ops.loops import values
+from jax_ffi_ops.loops.families import elementwise
+from jax_ffi_ops.loops.rules import rule
 
 
 def formula(name: str, **options: bool) -> Callable[[Any], Any]:

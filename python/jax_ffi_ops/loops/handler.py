@@ -6,9 +6,9 @@ import itertools
 import textwrap
 
 from jax_ffi_ops.kit.declare.declaration import Declaration
-from jax_ffi_ops.kit.emit import cpp
-from jax_ffi_ops.kit.emit.kernels import Array
-from jax_ffi_ops.kit.emit.kernels import Kernel
+from jax_ffi_ops.loops import cpp
+from jax_ffi_ops.loops.kernels import Array
+from jax_ffi_ops.loops.kernels import Kernel
 
 
 def text(op: Declaration, passes: dict[str, Sequence[Kernel]]) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from jax_ffi_ops.kit.emit import cpp
+from jax_ffi_ops.loops import cpp
 
 # Larger arrays are in memory, and loops go over them.
 SMALL = 64

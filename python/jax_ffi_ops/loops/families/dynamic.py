@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from jax_ffi_ops.kit.emit import cpp
-from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit import jaxprs
-from jax_ffi_ops.kit.emit import values
-from jax_ffi_ops.kit.emit.rules import rule
+from jax_ffi_ops.loops import cpp
+from jax_ffi_ops.loops import errors
+from jax_ffi_ops.loops import jaxprs
+from jax_ffi_ops.loops import values
+from jax_ffi_ops.loops.rules import rule
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,12 +17,12 @@ from jax.extend import core as jex_core
 import numpy as np
 
 from jax_ffi_ops.kit import _jax
-from jax_ffi_ops.kit.emit import changes
-from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit import jaxprs
-from jax_ffi_ops.kit.emit import rules
-from jax_ffi_ops.kit.emit import values
-from jax_ffi_ops.kit.emit.writer import Writer
+from jax_ffi_ops.loops import changes
+from jax_ffi_ops.loops import errors
+from jax_ffi_ops.loops import jaxprs
+from jax_ffi_ops.loops import rules
+from jax_ffi_ops.loops import values
+from jax_ffi_ops.loops.writer import Writer
 
 
 @dataclasses.dataclass

@@ -12,11 +12,11 @@ import pathlib
 import sys
 from typing import Any
 
-from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit import handler
-from jax_ffi_ops.kit.emit import kernels
 from jax_ffi_ops.kit.load.library import loading_nothing
 from jax_ffi_ops.kit.op import find
+from jax_ffi_ops.loops import errors
+from jax_ffi_ops.loops import handler
+from jax_ffi_ops.loops import kernels
 
 
 def main(request: Mapping[str, Any]) -> None:

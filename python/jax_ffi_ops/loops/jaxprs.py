@@ -9,9 +9,9 @@ from jax.extend import core as jex_core
 import numpy as np
 
 from jax_ffi_ops.kit import _jax
-from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit import values
 from jax_ffi_ops.kit.equations import equations
+from jax_ffi_ops.loops import errors
+from jax_ffi_ops.loops import values
 
 # Larger results of constants are computed by the handler, not by the build.
 _MOST_FOLDED = 1 << 16

@@ -14,14 +14,14 @@ import numpy as np
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.declare.declaration import Declaration
-from jax_ffi_ops.kit.emit import cpp
-from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit import families as families  # All rules.
-from jax_ffi_ops.kit.emit import jaxprs
-from jax_ffi_ops.kit.emit import values
-from jax_ffi_ops.kit.emit.body import Body
-from jax_ffi_ops.kit.emit.recompute import recomputing
-from jax_ffi_ops.kit.emit.writer import Writer
+from jax_ffi_ops.loops import cpp
+from jax_ffi_ops.loops import errors
+from jax_ffi_ops.loops import families as families  # All rules.
+from jax_ffi_ops.loops import jaxprs
+from jax_ffi_ops.loops import values
+from jax_ffi_ops.loops.body import Body
+from jax_ffi_ops.loops.recompute import recomputing
+from jax_ffi_ops.loops.writer import Writer
 
 Core = Mapping[str, Any]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from jax_ffi_ops.kit.emit import cpp
-from jax_ffi_ops.kit.emit import dynamic
-from jax_ffi_ops.kit.emit import values
-from jax_ffi_ops.kit.emit.rules import rule
+from jax_ffi_ops.loops import cpp
+from jax_ffi_ops.loops import values
+from jax_ffi_ops.loops.families import dynamic
+from jax_ffi_ops.loops.rules import rule
 
 View = Callable[[values.Memory], values.Memory | None]
 

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jax_ffi_ops.kit.emit import errors
+from jax_ffi_ops.loops import errors
 
 # 16-bit floating-point numbers are computed in float. They are rounded when a
 # result is stored, and where another type is converted to theirs.

@@ -12,8 +12,8 @@ from typing import Any
 import jax
 from jax.extend import core as jex_core
 
-from jax_ffi_ops.kit.emit import rules
-from jax_ffi_ops.kit.emit import values
+from jax_ffi_ops.loops import rules
+from jax_ffi_ops.loops import values
 
 
 def recomputing(function: Callable[..., Any]) -> Callable[..., list[Any]]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from jax_ffi_ops.kit.emit import cpp
-from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit import values
+from jax_ffi_ops.loops import cpp
+from jax_ffi_ops.loops import errors
+from jax_ffi_ops.loops import values
 
 # Smaller arrays are on the stack, larger ones in scratch memory: threads of
 # XLA may have small stacks.

@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit.emit import cpp
-from jax_ffi_ops.kit.emit import moves
-from jax_ffi_ops.kit.emit import values
-from jax_ffi_ops.kit.emit.rules import rule
+from jax_ffi_ops.loops import cpp
+from jax_ffi_ops.loops import values
+from jax_ffi_ops.loops.families import moves
+from jax_ffi_ops.loops.rules import rule
 
 # How elements are combined, and what changes none of them.
 _REDUCTIONS = {

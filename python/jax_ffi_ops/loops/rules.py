@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from jax.extend import core as jex_core
 
-from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit import jaxprs
 from jax_ffi_ops.kit.equations import equations
+from jax_ffi_ops.loops import errors
+from jax_ffi_ops.loops import jaxprs
 
 
 class Rule(NamedTuple):

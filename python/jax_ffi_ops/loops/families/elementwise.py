@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit.emit import cpp
-from jax_ffi_ops.kit.emit import errors
-from jax_ffi_ops.kit.emit import values
-from jax_ffi_ops.kit.emit.rules import rule
+from jax_ffi_ops.loops import cpp
+from jax_ffi_ops.loops import errors
+from jax_ffi_ops.loops import values
+from jax_ffi_ops.loops.rules import rule
 
 # By C++'s own operators. A scalar beside a vector stands for all lanes.
 _OPERATORS = {
