@@ -13,7 +13,6 @@ import re
 import jax.numpy as jnp
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.load import library
 
 _PACKAGE = pathlib.Path("python/jax_ffi_ops")
 _TIMES = pathlib.Path("docs/instead.md")
@@ -64,8 +63,7 @@ def _lists_of_build_file() -> dict[str, list[str]]:
 
 def _functions(folder: str) -> Iterator[tuple[str, object]]:
   for path in sorted((_PACKAGE / folder).glob("[!_]*.py")):
-    with library.loading_nothing():
-      module = importlib.import_module(f"jax_ffi_ops.{folder}.{path.stem}")
+    module = importlib.import_module(f"jax_ffi_ops.{folder}.{path.stem}")
     yield path.stem, getattr(module, path.stem)
 
 

@@ -9,12 +9,10 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 import jax_ffi_ops
-from jax_ffi_ops.kit.load import library
 
 # Docstrings are read without the shared objects.
-with library.loading_nothing():
-  for _name in dir(jax_ffi_ops):
-    getattr(jax_ffi_ops, _name)
+for _name in dir(jax_ffi_ops):
+  getattr(jax_ffi_ops, _name)
 
 project = "xla_ffi_ops"
 root_doc = "docs/index"

@@ -75,7 +75,8 @@ def load() -> None:
   handlers, but the process may use no op by name.
   """
   for name in _ops():
-    _load(name)
+    for op in kit.function.ops_of(_load(name)):
+      op.declaration.library.load()
 
 
 def _ops() -> list[str]:

@@ -30,7 +30,7 @@ def _declare(name, signature="(n)->(n)", library=None, **kwargs):
   if library is None:
     library = mock.create_autospec(kit.Library, instance=True, path="lib.so")
     library.prefix = ""
-    library.register.side_effect = lambda target, required=True: (
+    library.declare.side_effect = lambda target, required=True: (
         frozenset({"cpu"} if required else ())
     )
   return kit.op(name, signature=signature, library=library, **kwargs)

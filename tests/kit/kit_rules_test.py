@@ -31,7 +31,7 @@ def library(platforms=()):
   """A library with handlers that are not to be reached."""
   made = mock.create_autospec(kit.Library, instance=True, path="lib.so")
   made.prefix = "kit_"
-  made.register.return_value = frozenset(platforms)
+  made.declare.return_value = frozenset(platforms)
   return made
 
 

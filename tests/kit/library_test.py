@@ -12,7 +12,9 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
+import jax.numpy as jnp
 import jaxlib
+import numpy as np
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
@@ -46,7 +48,28 @@ class LibraryTest(parameterized.TestCase):
 
   def test_missing_file(self):
     with self.assertRaisesRegex(ImportError, "'/no/lib.so' .*No such file"):
-      kit.Library("/no/lib.so")
+      kit.Library("/no/lib.so").register("target")
+
+  def test_op_before_its_library_is_built(self):
+    op = kit.op(
+        "library_test_op",
+        library=kit.Library("/no/lib.so"),
+        signature="(n)->(n)",
+        reference=jnp.sin,
+        dtypes=("float32",),
+    )
+    with self.assertRaisesRegex(ImportError, "'/no/lib.so' .*No such file"):
+      op(np.ones(3, np.float32))
+
+  def test_library_is_built_later(self):
+    path = pathlib.Path(self.create_tempdir(), "lib.so")
+    library = kit.Library(path)
+    self.assertEqual(library.declare(_TARGETS[0]), {"cpu"})
+    self.assertEmpty(library.declare(_TARGETS[1], required=False))
+    path.symlink_to(os.path.abspath(_PATH))
+    self.register.assert_not_called()
+    library.ensure_registered(_TARGETS[0])
+    self.register.assert_any_call(_TARGETS[0], mock.ANY, platform="cpu")
 
   def test_no_file(self):
     with self.assertRaisesRegex(

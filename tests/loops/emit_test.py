@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.load.library import loading_nothing
 from jax_ffi_ops.loops import errors
 from jax_ffi_ops.loops import handler
 from jax_ffi_ops.loops import kernels
@@ -23,14 +22,13 @@ _numbers = itertools.count()
 
 def _declared(reference, signature="(n)->(n)", **others):
   others = {"dtypes": ("float32",)} | others
-  with loading_nothing():
-    op = kit.op(
-        f"emit_test_{next(_numbers)}",
-        library=kit.Library("nowhere.so"),
-        signature=signature,
-        reference=reference,
-        **others,
-    )
+  op = kit.op(
+      f"emit_test_{next(_numbers)}",
+      library=kit.Library("nowhere.so"),
+      signature=signature,
+      reference=reference,
+      **others,
+  )
   return op.declaration
 
 

@@ -4,15 +4,12 @@
 bazel run //tests/loops:primitives
 """
 
+import families
 import jax
 from jax import lax
 
 from jax_ffi_ops.kit.equations import equations
-from jax_ffi_ops.kit.load.library import loading_nothing
 from jax_ffi_ops.loops import families as emitted
-
-with loading_nothing():
-  import families
 
 
 def tested() -> set[str]:

@@ -161,7 +161,8 @@ def op(
     TypeError: an attribute has no type that FFI knows, an operand may have no
       dtype, or a function does not return what the signature says.
     ImportError: the library lacks the forward handler, this jaxlib does not
-      accept it, or another library has registered it.
+      accept it, or another library has registered it. If there is no file,
+      calls raise it.
   """
   for what, value, kind in (
       ("name", name, str),
@@ -283,8 +284,8 @@ def op(
       ),
       cores=Cores.of(library.path, key),
       strict=strict,
-      forward_platforms=library.register(key + "_fwd"),
-      backward_platforms=library.register(key + "_bwd", required=False),
+      forward_platforms=library.declare(key + "_fwd"),
+      backward_platforms=library.declare(key + "_bwd", required=False),
   )
   module = _module(sys._getframe(1))  # pylint: disable=protected-access
   checking.check_column_major(declaration)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the C++ of an op from its reference, in a build action.
 
-It imports the file that declares the op. The op's library does not exist yet,
-so nothing is loaded.
+It imports the file that declares the op. The op's library does not exist yet:
+kit.Library loads nothing then.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,6 @@ import pathlib
 import sys
 from typing import Any
 
-from jax_ffi_ops.kit.load.library import loading_nothing
 from jax_ffi_ops.kit.op import find
 from jax_ffi_ops.loops import errors
 from jax_ffi_ops.loops import handler
@@ -30,8 +29,7 @@ def main(request: Mapping[str, Any]) -> None:
   """
   cores = request["cores"]
   least_rows = request["least_rows"] or [[1, 1]] * len(cores)
-  with loading_nothing():
-    op = _declared(request["source"], request["op"])
+  op = _declared(request["source"], request["op"])
   passes = {
       target: kernels.kernels_of(
           op, cores, request["shared"], target.endswith("_bwd")

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads a shared object of FFI handlers and registers them with JAX."""
 
-from collections.abc import Iterator
-import contextlib
-import contextvars
 import ctypes
 import difflib
 import os
@@ -23,22 +20,6 @@ _PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
 _NAMED = 10  # The most symbols that an error lists.
 
 
-_describing = contextvars.ContextVar("describing", default=False)
-
-
-@contextlib.contextmanager
-def loading_nothing() -> Iterator[None]:
-  """Has ops that are declared in it load nothing; they cannot run.
-
-  A build that compiles an op from its reference reads the declaration first.
-  """
-  token = _describing.set(True)
-  try:
-    yield
-  finally:
-    _describing.reset(token)
-
-
 class Library:
   """A shared object of FFI handlers, made by `xla_ffi_extension` or otherwise.
 
@@ -53,7 +34,10 @@ class Library:
       prefix: str = "",
       symbols: symbol_names.Symbols | None = None,
   ):
-    """Loads the shared object at `path`.
+    """Loads the shared object at `path`, if it is there.
+
+    Where it is not, ops can be declared, and cannot run: a build that compiles
+    an op from its reference reads the declaration first.
 
     Args:
       path: the path of the file; if relative, from the current folder.
@@ -67,7 +51,7 @@ class Library:
     Raises:
       ValueError: `symbols` has a wrong platform, stage or symbol, or the
         variable XLA_FFI_OPS_CPU_LEVEL has no level (see `kit.cpu_level`).
-      ImportError: the file does not exist, or it cannot be loaded.
+      ImportError: the file cannot be loaded.
     """
     self.path = os.fspath(path)
     if self.path:  # Absolute: what is loaded stays, the current folder may not.
@@ -76,8 +60,19 @@ class Library:
     self._symbols = dict(symbols or {})
     symbol_names.check(self._symbols, _PLATFORMS)
     self._waiting = {}  # Stateful targets, and their handlers.
+    self._declared = set()  # Targets of ops, where there was no file.
     self._lock = threading.Lock()
-    if _describing.get():
+    self._library = None
+    if not self.path or os.path.exists(self.path):
+      self.load()
+
+  def load(self) -> None:
+    """Loads the shared object, if it is not loaded.
+
+    Raises:
+      ImportError: the file does not exist, or it cannot be loaded.
+    """
+    if self._library is not None:
       return
     cpu.cpu_level()  # Kernels would not tell that the variable is wrong.
     try:
@@ -89,6 +84,16 @@ class Library:
           f"The library of FFI handlers {self.path!r} cannot be loaded:"
           f" {error}"
       ) from error
+
+  def declare(self, target: str, *, required: bool = True) -> frozenset[str]:
+    """Registers a target of an op, which waits where there is no file.
+
+    See `register`, and `ensure_registered` for what waits.
+    """
+    if self._library is None and not os.path.exists(self.path):
+      self._declared.update([target] * required)
+      return frozenset(["cpu"] * required)
+    return self.register(target, required=required)
 
   def register(self, target: str, *, required: bool = True) -> frozenset[str]:
     """Registers an FFI target on every platform for which the library has it.
@@ -107,8 +112,7 @@ class Library:
         that the installed jaxlib does not accept, or another library has the
         target. Nothing is registered then.
     """
-    if _describing.get():
-      return frozenset()
+    self.load()
     stages = {p: self._stages(target, p) for p in _PLATFORMS}
     stages = {p: handlers for p, handlers in stages.items() if handlers}
     if required and not stages:
@@ -125,11 +129,15 @@ class Library:
     return frozenset(stages)
 
   def ensure_registered(self, target: str) -> None:
-    """Registers a stateful target, before a program with it is lowered.
+    """Registers what waits for it, before a program with it is lowered.
 
-    The type of its state has to be registered before its handlers. As long as
-    jaxlib has no backend, it keeps both, and then registers the handlers first.
+    A stateful target does: the type of its state has to be registered before
+    its handlers. As long as jaxlib has no backend, it keeps both, and then
+    registers the handlers first.
     """
+    if target in self._declared:
+      self.register(target)
+      self._declared.discard(target)
     if target not in self._waiting:
       return
     jax.devices()
