@@ -98,26 +98,26 @@ def ops() -> Iterator[Sequence[str]]:
     )
 
 
-def formulations() -> Iterator[Sequence[str]]:
+def composed() -> Iterator[Sequence[str]]:
   """Yields the rows of functions that are made of ops."""
   speeds = _speeds()
-  for name, function in _functions("formulations"):
+  for name, function in _functions("composed"):
     like, made_of = _namesake(function), _made_of(name)
     yield f"`{name}`", like, made_of, speeds.get(name, "")
 
 
 def _made_of(name: str) -> str:
   """Returns the ops that the modules of a function import."""
-  found, waiting = set(), [f"formulations/{name}"]
+  found, waiting = set(), [f"composed/{name}"]
   while waiting:
     text = (_PACKAGE / f"{waiting.pop()}.py").read_text("utf-8")
-    for pattern in (r"ops\.(\w+) import", r"ops import (\w+)"):
+    for pattern in (r"ops\.(?!common)(\w+) import", r"ops import (\w+)"):
       found.update(re.findall(r"from jax_ffi_ops\." + pattern, text))
     for pattern in (
-        r"from jax_ffi_ops\.formulations\.(\w+) import",
-        r"from jax_ffi_ops\.formulations import (\w+)",
+        r"from jax_ffi_ops\.composed\.(\w+) import",
+        r"from jax_ffi_ops\.composed import (\w+)",
     ):
-      waiting += [f"formulations/{x}" for x in re.findall(pattern, text)]
+      waiting += [f"composed/{x}" for x in re.findall(pattern, text)]
   return ", ".join(f"`{op}`" for op in sorted(found)) or "jax.numpy alone"
 
 
@@ -142,9 +142,7 @@ def tables() -> dict[str, str]:
           + ["a split row", "speed"],
           ops(),
       ),
-      "formulations": _table(
-          ["function", "as in", "made of", "speed"], formulations()
-      ),
+      "composed": _table(["function", "as in", "made of", "speed"], composed()),
   }
 
 

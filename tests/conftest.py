@@ -6,7 +6,7 @@ import sys
 
 from absl import flags
 
-from jax_ffi_ops.kit.testing import devices
+from jax_ffi_ops.kit.testing.cases import devices
 
 # Tests in other folders use own_case.py and python_process.py.
 _TESTS = pathlib.Path(__file__).parent

@@ -3,7 +3,7 @@
 
 An op is the function of its name in the module of its name in jax_ffi_ops.ops.
 Its shared object is loaded when the name is first used. What is made of ops, and
-has no shared object, is in jax_ffi_ops.formulations.
+has no shared object, is in jax_ffi_ops.composed.
 """
 
 import importlib
@@ -14,33 +14,29 @@ from jax_ffi_ops import kit as kit
 from jax_ffi_ops.heap import keep_freed_memory as keep_freed_memory
 
 if TYPE_CHECKING:
-  from jax_ffi_ops.formulations.argmax import argmax as argmax
-  from jax_ffi_ops.formulations.argmin import argmin as argmin
-  from jax_ffi_ops.formulations.discounted_returns import (
+  from jax_ffi_ops.composed.argmax import argmax as argmax
+  from jax_ffi_ops.composed.argmin import argmin as argmin
+  from jax_ffi_ops.composed.discounted_returns import (
       discounted_returns as discounted_returns,
   )
-  from jax_ffi_ops.formulations.ema import ema as ema
-  from jax_ffi_ops.formulations.histogram import histogram as histogram
-  from jax_ffi_ops.formulations.histogram2d import histogram2d as histogram2d
-  from jax_ffi_ops.formulations.lax_sort import lax_sort as lax_sort
-  from jax_ffi_ops.formulations.map_coordinates import (
+  from jax_ffi_ops.composed.ema import ema as ema
+  from jax_ffi_ops.composed.histogram import histogram as histogram
+  from jax_ffi_ops.composed.histogram2d import histogram2d as histogram2d
+  from jax_ffi_ops.composed.lax_sort import lax_sort as lax_sort
+  from jax_ffi_ops.composed.map_coordinates import (
       map_coordinates as map_coordinates,
   )
-  from jax_ffi_ops.formulations.median import median as median
-  from jax_ffi_ops.formulations.nanmedian import nanmedian as nanmedian
-  from jax_ffi_ops.formulations.nanpercentile import (
-      nanpercentile as nanpercentile,
-  )
-  from jax_ffi_ops.formulations.nanquantile import nanquantile as nanquantile
-  from jax_ffi_ops.formulations.percentile import percentile as percentile
-  from jax_ffi_ops.formulations.permutation import permutation as permutation
-  from jax_ffi_ops.formulations.quantile import quantile as quantile
-  from jax_ffi_ops.formulations.sort_key_val import sort_key_val as sort_key_val
-  from jax_ffi_ops.formulations.sosfilt import sosfilt as sosfilt
-  from jax_ffi_ops.formulations.spline_filter import (
-      spline_filter as spline_filter,
-  )
-  from jax_ffi_ops.formulations.unique import unique as unique
+  from jax_ffi_ops.composed.median import median as median
+  from jax_ffi_ops.composed.nanmedian import nanmedian as nanmedian
+  from jax_ffi_ops.composed.nanpercentile import nanpercentile as nanpercentile
+  from jax_ffi_ops.composed.nanquantile import nanquantile as nanquantile
+  from jax_ffi_ops.composed.percentile import percentile as percentile
+  from jax_ffi_ops.composed.permutation import permutation as permutation
+  from jax_ffi_ops.composed.quantile import quantile as quantile
+  from jax_ffi_ops.composed.sort_key_val import sort_key_val as sort_key_val
+  from jax_ffi_ops.composed.sosfilt import sosfilt as sosfilt
+  from jax_ffi_ops.composed.spline_filter import spline_filter as spline_filter
+  from jax_ffi_ops.composed.unique import unique as unique
   from jax_ffi_ops.ops.add_rms_norm import add_rms_norm as add_rms_norm
   from jax_ffi_ops.ops.argpartition import argpartition as argpartition
   from jax_ffi_ops.ops.argsort import argsort as argsort
@@ -90,7 +86,7 @@ def _in_folder(folder):
 
 def _load(name):
   # Submodules are asked for here, too, before they are imported.
-  for folder in ("ops", "formulations"):
+  for folder in ("ops", "composed"):
     if not name.startswith("_") and name in _in_folder(folder):
       module = importlib.import_module(f"jax_ffi_ops.{folder}.{name}")
       function = getattr(module, name)
@@ -104,4 +100,4 @@ if not TYPE_CHECKING:  # A type checker is to know that other names are wrong.
 
 
 def __dir__() -> list[str]:
-  return sorted({*globals(), *_ops(), *_in_folder("formulations")})
+  return sorted({*globals(), *_ops(), *_in_folder("composed")})

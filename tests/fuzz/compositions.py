@@ -15,8 +15,8 @@ import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
 import numpy as np
 
-from jax_ffi_ops.kit.testing import devices
-from jax_ffi_ops.kit.testing import transforms
+from jax_ffi_ops.kit.testing.cases import devices
+from jax_ffi_ops.kit.testing.cases import transforms
 
 _Function = Callable[..., tuple[jax.Array, ...]]
 

@@ -20,9 +20,9 @@ import numpy as np
 from own_case import own_case
 import random_calls
 
-from jax_ffi_ops.kit.testing import runtime
-from jax_ffi_ops.kit.testing.contract import targets
-from jax_ffi_ops.kit.testing.expected import Definition
+from jax_ffi_ops.kit.testing.direct import runtime
+from jax_ffi_ops.kit.testing.direct.contract import targets
+from jax_ffi_ops.kit.testing.direct.expected import Definition
 
 # So many draws in turn have the same dtypes, cores and attributes: jax traces
 # each choice of these.

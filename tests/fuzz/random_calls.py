@@ -15,11 +15,11 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.kit.calls.dimensions import Parts
 from jax_ffi_ops.kit.declare.value import Value
 from jax_ffi_ops.kit.testing import Case
-from jax_ffi_ops.kit.testing import choices
-from jax_ffi_ops.kit.testing import wrong_calls
-from jax_ffi_ops.kit.testing.contract import Target
-from jax_ffi_ops.kit.testing.frames import Buffer
-from jax_ffi_ops.kit.testing.frames import Frame
+from jax_ffi_ops.kit.testing.cases import choices
+from jax_ffi_ops.kit.testing.direct import wrong_calls
+from jax_ffi_ops.kit.testing.direct.contract import Target
+from jax_ffi_ops.kit.testing.direct.frames import Buffer
+from jax_ffi_ops.kit.testing.direct.frames import Frame
 
 _LOOPS = (1, 1, 1, 2, 2, 3, 5, 8)
 _CORES = (0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 100, 127, 255, 300, 1023)

@@ -22,7 +22,7 @@ import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.primitives import sharding
-from jax_ffi_ops.kit.testing import checks
+from jax_ffi_ops.kit.testing.exactness import checks
 
 _SEED = int(os.environ.get("FUZZ_SEED", "0"))
 # Of each op. A draw takes about a second.

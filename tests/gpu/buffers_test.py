@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 import wrapped_handlers
 
-from jax_ffi_ops.kit.testing import transforms
-from jax_ffi_ops.kit.testing.frames import Buffer
+from jax_ffi_ops.kit.testing.cases import transforms
+from jax_ffi_ops.kit.testing.direct.frames import Buffer
 
 # Rows and columns: each way in which kernels share out rows.
 _SHAPES = (

@@ -15,7 +15,7 @@ from gpu_test_case import with_columns
 import jax
 import jax.numpy as jnp
 
-from jax_ffi_ops.kit.testing import transforms
+from jax_ffi_ops.kit.testing.cases import transforms
 
 # In float32, clusters of 2, 4, 8 and 16 blocks; and few rows, which get larger
 # ones than they need.

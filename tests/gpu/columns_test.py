@@ -13,9 +13,9 @@ from gpu_test_case import has_gpu
 from gpu_test_case import kinds
 import numpy as np
 
-from jax_ffi_ops.kit.testing import right_calls
-from jax_ffi_ops.kit.testing.contract import targets
-from jax_ffi_ops.kit.testing.expected import Definition
+from jax_ffi_ops.kit.testing.direct import right_calls
+from jax_ffi_ops.kit.testing.direct.contract import targets
+from jax_ffi_ops.kit.testing.direct.expected import Definition
 
 _COLS = sorted(
     {max(1, 2**power + i) for power in range(19) for i in (-1, 0, 1)}

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 import wrapped_handlers
 
-from jax_ffi_ops.kit.testing import transforms
+from jax_ffi_ops.kit.testing.cases import transforms
 
 _GRAPHS = {"xla_gpu_graph_min_graph_size": 1}
 _NO_GRAPHS = {"xla_gpu_graph_min_graph_size": 1_000_000}

@@ -14,15 +14,15 @@ from own_case import own_case
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.testing import base
 from jax_ffi_ops.kit.testing import Case
-from jax_ffi_ops.kit.testing import choices
 from jax_ffi_ops.kit.testing import Operand
-from jax_ffi_ops.kit.testing.contract import Target
-from jax_ffi_ops.kit.testing.contract import targets
-from jax_ffi_ops.kit.testing.expected import Definition
-from jax_ffi_ops.kit.testing.frames import Buffer
-from jax_ffi_ops.kit.testing.frames import Frame
+from jax_ffi_ops.kit.testing.cases import choices
+from jax_ffi_ops.kit.testing.conformance import base
+from jax_ffi_ops.kit.testing.direct.contract import Target
+from jax_ffi_ops.kit.testing.direct.contract import targets
+from jax_ffi_ops.kit.testing.direct.expected import Definition
+from jax_ffi_ops.kit.testing.direct.frames import Buffer
+from jax_ffi_ops.kit.testing.direct.frames import Frame
 
 
 def has_gpu() -> bool:

@@ -16,9 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.kit.dtypes import accumulator
-from jax_ffi_ops.kit.testing import transforms
-from jax_ffi_ops.kit.testing.rounding import gamma
-from jax_ffi_ops.kit.testing.rounding import row_additions
+from jax_ffi_ops.kit.testing.cases import transforms
+from jax_ffi_ops.kit.testing.exactness.rounding import gamma
+from jax_ffi_ops.kit.testing.exactness.rounding import row_additions
 
 # Rows and columns: both many, narrow rows, wide rows.
 _SHAPES = (

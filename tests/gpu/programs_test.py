@@ -13,8 +13,8 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.testing import transforms
-from jax_ffi_ops.kit.testing.programs import Program
+from jax_ffi_ops.kit.testing.cases import transforms
+from jax_ffi_ops.kit.testing.cases.programs import Program
 
 
 class ProgramsTest(GpuTestCase):

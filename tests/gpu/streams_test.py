@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit.testing import checks
-from jax_ffi_ops.kit.testing import transforms
+from jax_ffi_ops.kit.testing.cases import transforms
+from jax_ffi_ops.kit.testing.exactness import checks
 
 try:
   from jax.experimental.compute_on import compute_on2 as compute_on

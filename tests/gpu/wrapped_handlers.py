@@ -14,7 +14,7 @@ import ctypes
 import jax
 
 from jax_ffi_ops.kit.load import abi
-from jax_ffi_ops.kit.testing.contract import Target
+from jax_ffi_ops.kit.testing.direct.contract import Target
 
 _HANDLER = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 _ITEM_SIZES = {10: 2, 16: 2, 11: 4, 12: 8}  # of XLA_FFI_DataType's floats

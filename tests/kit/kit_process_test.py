@@ -16,7 +16,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
-from jax_ffi_ops.kit.testing import devices
+from jax_ffi_ops.kit.testing.cases import devices
 import python_process
 
 

@@ -14,7 +14,7 @@ from jax.sharding import PartitionSpec as P
 import numpy as np
 
 import jax_ffi_ops
-from jax_ffi_ops.kit.testing import devices
+from jax_ffi_ops.kit.testing.cases import devices
 
 # A GPU is for one process; and its sums are others in their last bits.
 jax.config.update("jax_platforms", "cpu")

@@ -16,8 +16,8 @@ from jax_ffi_ops import add_rms_norm
 from jax_ffi_ops import rms_norm
 from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 from jax_ffi_ops.kit.op import find
-from jax_ffi_ops.kit.testing import checks
-from jax_ffi_ops.kit.testing import devices
+from jax_ffi_ops.kit.testing.cases import devices
+from jax_ffi_ops.kit.testing.exactness import checks
 
 _TARGETS = find("xla_ffi_ops_rms_norm").targets
 _PLATFORMS = find("xla_ffi_ops_rms_norm").declaration.forward_platforms

@@ -20,8 +20,8 @@ from jax_ffi_ops import rms_norm
 from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 from jax_ffi_ops.kit.calls.loop_axes import LoopAxes
 from jax_ffi_ops.kit.primitives import mesh_axes
-from jax_ffi_ops.kit.testing import devices
-from jax_ffi_ops.kit.testing.programs import Program
+from jax_ffi_ops.kit.testing.cases import devices
+from jax_ffi_ops.kit.testing.cases.programs import Program
 
 _KINDS = (AxisType.Auto, AxisType.Explicit)
 

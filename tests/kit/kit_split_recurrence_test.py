@@ -15,9 +15,9 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops import linear_recurrence
-from jax_ffi_ops.kit.testing import devices
-from jax_ffi_ops.kit.testing.programs import Program
-from jax_ffi_ops.kit.testing.rounding import gamma
+from jax_ffi_ops.kit.testing.cases import devices
+from jax_ffi_ops.kit.testing.cases.programs import Program
+from jax_ffi_ops.kit.testing.exactness.rounding import gamma
 
 _ROWS, _SIZE = 6, 512
 _KINDS = (AxisType.Auto, AxisType.Explicit)

@@ -23,8 +23,8 @@ from jax_ffi_ops import layer_norm
 from jax_ffi_ops import rms_norm
 from jax_ffi_ops import softmax
 from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
-from jax_ffi_ops.kit.testing import devices
-from jax_ffi_ops.kit.testing.programs import Program
+from jax_ffi_ops.kit.testing.cases import devices
+from jax_ffi_ops.kit.testing.cases.programs import Program
 
 _ROWS, _SIZE = 6, 512
 _KINDS = (AxisType.Auto, AxisType.Explicit)

@@ -16,6 +16,7 @@ from unittest import mock
 
 from absl import app
 from absl import flags
+import formulations
 import gru
 import hmm
 import jax
@@ -29,7 +30,6 @@ import numpy as np
 import pendulums
 import van_der_pol
 
-import formulations
 from jax_ffi_ops import kit
 
 _LOOPS = {

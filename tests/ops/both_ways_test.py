@@ -18,11 +18,11 @@ from own_case import own_case
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.testing import contract
-from jax_ffi_ops.kit.testing import right_calls
-from jax_ffi_ops.kit.testing.expected import Definition
-from jax_ffi_ops.kit.testing.rounding import gamma
-from jax_ffi_ops.kit.testing.rows import Rows
+from jax_ffi_ops.kit.testing.direct import contract
+from jax_ffi_ops.kit.testing.direct import right_calls
+from jax_ffi_ops.kit.testing.direct.expected import Definition
+from jax_ffi_ops.kit.testing.direct.rows import Rows
+from jax_ffi_ops.kit.testing.exactness.rounding import gamma
 
 # Those with a definition whose bound is for both. Running sums and products have
 # another one, since handlers compute them in wider numbers.

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import own_case
 
 from jax_ffi_ops.kit import testing
-from jax_ffi_ops.kit.testing import choices
+from jax_ffi_ops.kit.testing.cases import choices
 
 _HERE = pathlib.Path(__file__).parent
 _PAGE = _HERE.parents[1] / "docs/capabilities.md"

@@ -7,7 +7,7 @@ from typing import Any
 import hypothesis
 from hypothesis import strategies
 
-from jax_ffi_ops.kit.testing.base import THOROUGH
+from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
 
 
 def many(*drawn: Any) -> Callable[[Any], Any]:

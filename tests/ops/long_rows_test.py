@@ -17,8 +17,8 @@ import numpy as np
 from own_case import own_case
 
 from jax_ffi_ops.kit import testing
-from jax_ffi_ops.kit.testing import choices
-from jax_ffi_ops.kit.testing import transforms
+from jax_ffi_ops.kit.testing.cases import choices
+from jax_ffi_ops.kit.testing.cases import transforms
 
 # Columns and rows: of so many long rows, threads share none. The other call is
 # larger than caches, and runs other code.

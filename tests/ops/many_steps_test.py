@@ -11,7 +11,7 @@ from jax_ffi_ops import cummax
 from jax_ffi_ops import cumprod
 from jax_ffi_ops import cumsum
 from jax_ffi_ops import linear_recurrence
-from jax_ffi_ops.kit.testing.rounding import gamma
+from jax_ffi_ops.kit.testing.exactness.rounding import gamma
 
 _STEPS = 1 << 24
 _FLOAT = gamma(1, np.float32)

@@ -58,10 +58,10 @@ def is_scipys(name: str) -> bool:
 
 
 def public_names() -> list[str]:
-  """Returns the names of all functions: ops and formulations."""
+  """Returns the names of all functions: ops, and what is composed of them."""
   package = pathlib.Path(jax_ffi_ops.__file__).parent
   return sorted(
       file.stem
-      for folder in ("ops", "formulations")
+      for folder in ("ops", "composed")
       for file in (package / folder).glob("[!_]*.py")
   )

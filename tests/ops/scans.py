@@ -15,9 +15,9 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing import Case
-from jax_ffi_ops.kit.testing import devices
 from jax_ffi_ops.kit.testing import Operand
-from jax_ffi_ops.kit.testing.base import THOROUGH
+from jax_ffi_ops.kit.testing.cases import devices
+from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
 
 # Around vectors, pieces of 1024, blocks of 16 Ki, and rows that threads share;
 # short rows, in two tiles.

@@ -14,7 +14,7 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
-from jax_ffi_ops.kit.testing.base import THOROUGH
+from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
 
 # Around the sizes where the algorithm changes: networks for small ones, from
 # 64 Ki on several threads for few rows, from 128 Ki on counting of 16 bits.

@@ -13,7 +13,7 @@ import numpy as np
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.testing import devices
+from jax_ffi_ops.kit.testing.cases import devices
 
 _ROWS = ("layer_norm", "rms_norm", "softmax")
 _SCANS = ("cumlogsumexp", "cummax", "cummin", "cumsum", "linear_recurrence")

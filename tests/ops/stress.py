@@ -16,7 +16,7 @@ import time
 from own_case import own_case
 
 import jax_ffi_ops
-from jax_ffi_ops.kit.testing import determinism
+from jax_ffi_ops.kit.testing.direct import determinism
 
 _THREADS = 16
 

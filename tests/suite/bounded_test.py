@@ -5,7 +5,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from jax_ffi_ops.kit.testing.bounded import Bounded
+from jax_ffi_ops.kit.testing.exactness.bounded import Bounded
 
 
 class BoundedTest(parameterized.TestCase):

@@ -13,7 +13,7 @@ import numpy as np
 
 import jax_ffi_ops
 from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
-from jax_ffi_ops.kit.testing import devices
+from jax_ffi_ops.kit.testing.cases import devices
 
 devices.force()
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
-from jax_ffi_ops.kit.testing import checks
-from jax_ffi_ops.kit.testing.interval import Interval
+from jax_ffi_ops.kit.testing.exactness import checks
+from jax_ffi_ops.kit.testing.exactness.interval import Interval
 import ops
 import python_process
 

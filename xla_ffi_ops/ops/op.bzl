@@ -57,6 +57,7 @@ def python_ops(name, ops, cpu_only = [], forward_only = [], more = {}, uses = {}
             imports = ["../.."],
             deps = [
                 "//python/jax_ffi_ops/kit",
+                "//python/jax_ffi_ops/ops/common",
                 "@xla_ffi_ops_pypi//:jax",
             ] + uses.get(op, []),
         )
@@ -70,7 +71,10 @@ def python_ops(name, ops, cpu_only = [], forward_only = [], more = {}, uses = {}
         name = "declarations",
         srcs = ["__init__.py"] + [op + ".py" for op in ops],
         imports = ["../.."],
-        deps = ["//python/jax_ffi_ops/kit"],
+        deps = [
+            "//python/jax_ffi_ops/kit",
+            "//python/jax_ffi_ops/ops/common",
+        ],
     )
 
     # For the test of docs/errors.md.

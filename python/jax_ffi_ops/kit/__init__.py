@@ -28,12 +28,7 @@ from jax_ffi_ops.kit.function import Op as Op
 from jax_ffi_ops.kit.function import ops_of as ops_of
 from jax_ffi_ops.kit.function import public as public
 from jax_ffi_ops.kit.load.library import Library as Library
-from jax_ffi_ops.kit.namesake import along_axis as along_axis
 from jax_ffi_ops.kit.op import op as op
-from jax_ffi_ops.kit.scans import scan as scan
-from jax_ffi_ops.kit.scans import scan_from_op as scan_from_op
-from jax_ffi_ops.kit.scans import scan_op as scan_op
-from jax_ffi_ops.kit.scans import scan_total_op as scan_total_op
 
 
 def export_checks(*functions: Any) -> list:

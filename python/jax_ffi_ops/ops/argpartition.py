@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import namesake
 
 # The most that can be indexed with 32 bits.
 _MOST = 2**31
@@ -77,7 +78,7 @@ def along_axis(
   """Returns `a`, `kth` and `axis` for the op, or None if the call is jax's."""
   if axis is None or not isinstance(kth, numbers.Integral):
     return None
-  taken = kit.along_axis(_argpartition, a, axis)
+  taken = namesake.along_axis(_argpartition, a, axis)
   if taken is None or taken[0].dtype == bool:
     return None
   x, axis = taken

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit import namesake
+from jax_ffi_ops.ops.common import namesake
 
 # The most that can be indexed with 32 bits.
 _MOST = 2**31
@@ -71,7 +71,7 @@ def argsort(
   Raises:
     TypeError, ValueError: as jax.numpy.argsort does.
   """
-  taken = kit.along_axis(_argsort, a, axis)
+  taken = namesake.along_axis(_argsort, a, axis)
   default = jax.dtypes.canonicalize_dtype(jnp.int_)
   index = default
   if isinstance(dtype, str | type | np.dtype):

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import scans
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 from jax_ffi_ops.ops.linear_recurrence import step_before
 
@@ -69,7 +70,7 @@ _LIBRARY = kit.Library(
     prefix="xla_ffi_ops_",
 )
 
-_cumlogsumexp_from = kit.scan_from_op(
+_cumlogsumexp_from = scans.scan_from_op(
     "cumlogsumexp",
     _LIBRARY,
     jnp.logaddexp,
@@ -78,7 +79,7 @@ _cumlogsumexp_from = kit.scan_from_op(
     jvp=_jvp_from,
 )
 
-_total = kit.scan_total_op(
+_total = scans.scan_total_op(
     "cumlogsumexp", _LIBRARY, _sum, kit.FLOATING, jvp=_jvp_of_total
 )
 
@@ -92,7 +93,7 @@ def _jvp(x, y, x_dot, *, reverse):
   return jax.jvp(scan, (x.astype(wide),), (x_dot.astype(wide),))[1]
 
 
-_cumlogsumexp = kit.scan_op(
+_cumlogsumexp = scans.scan_op(
     "cumlogsumexp",
     library=_LIBRARY,
     allowed=kit.FLOATING,
@@ -146,6 +147,6 @@ def cumlogsumexp(
     TypeError, ValueError: as jax.lax.cumlogsumexp does, but not for a negative
       axis.
   """
-  return kit.scan(
+  return scans.scan(
       _cumlogsumexp, jax.lax.cumlogsumexp, operand, axis, reverse, in_place
   )

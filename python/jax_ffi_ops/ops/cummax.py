@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit import reductions
+from jax_ffi_ops.ops.common import reductions
+from jax_ffi_ops.ops.common import scans
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 from jax_ffi_ops.ops.linear_recurrence import padded
 from jax_ffi_ops.ops.linear_recurrence import step_before
@@ -117,11 +118,11 @@ _LIBRARY = kit.Library(
     prefix="xla_ffi_ops_",
 )
 
-_cummax_from = kit.scan_from_op(
+_cummax_from = scans.scan_from_op(
     "cummax", _LIBRARY, jnp.maximum, jvp=extremum_from_jvp
 )
 
-_cummax = kit.scan_op(
+_cummax = scans.scan_op(
     "cummax",
     library=_LIBRARY,
     jvp=extremum_jvp(-1),
@@ -158,4 +159,4 @@ def cummax(
   Raises:
     TypeError, ValueError: as jax.lax.cummax does, but not for a negative axis.
   """
-  return kit.scan(_cummax, jax.lax.cummax, operand, axis, reverse, in_place)
+  return scans.scan(_cummax, jax.lax.cummax, operand, axis, reverse, in_place)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import scans
 from jax_ffi_ops.ops.cummax import extremum_from_jvp
 from jax_ffi_ops.ops.cummax import extremum_jvp
 from jax_ffi_ops.ops.cummax import extremum_split
@@ -17,11 +18,11 @@ _LIBRARY = kit.Library(
     prefix="xla_ffi_ops_",
 )
 
-_cummin_from = kit.scan_from_op(
+_cummin_from = scans.scan_from_op(
     "cummin", _LIBRARY, jnp.minimum, jvp=extremum_from_jvp
 )
 
-_cummin = kit.scan_op(
+_cummin = scans.scan_op(
     "cummin",
     library=_LIBRARY,
     jvp=extremum_jvp(1),
@@ -57,4 +58,4 @@ def cummin(
   Raises:
     TypeError, ValueError: as jax.lax.cummin does, but not for a negative axis.
   """
-  return kit.scan(_cummin, jax.lax.cummin, operand, axis, reverse, in_place)
+  return scans.scan(_cummin, jax.lax.cummin, operand, axis, reverse, in_place)

@@ -6,8 +6,9 @@ import pathlib
 import jax
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import scans
 
-_cumprod = kit.scan_op(
+_cumprod = scans.scan_op(
     "cumprod",
     library=kit.Library(
         pathlib.Path(__file__).with_name("libcumprod_ext.so"),
@@ -46,4 +47,4 @@ def cumprod(
   Raises:
     TypeError, ValueError: as jax.lax.cumprod does, but not for a negative axis.
   """
-  return kit.scan(_cumprod, jax.lax.cumprod, operand, axis, reverse, in_place)
+  return scans.scan(_cumprod, jax.lax.cumprod, operand, axis, reverse, in_place)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import scans
 
 
 def _sum(x):
@@ -35,12 +36,14 @@ _LIBRARY = kit.Library(
     prefix="xla_ffi_ops_",
 )
 
-_cumsum_from = kit.scan_from_op("cumsum", _LIBRARY, jnp.add, starts=kit.NUMBERS)
+_cumsum_from = scans.scan_from_op(
+    "cumsum", _LIBRARY, jnp.add, starts=kit.NUMBERS
+)
 
 # XLA's sums in float64 take as long as a scan.
-_total = kit.scan_total_op("cumsum", _LIBRARY, _sum)
+_total = scans.scan_total_op("cumsum", _LIBRARY, _sum)
 
-_cumsum = kit.scan_op(
+_cumsum = scans.scan_op(
     "cumsum",
     library=_LIBRARY,
     transpose=lambda dy, *, reverse: _cumsum(dy, reverse=not reverse),
@@ -89,4 +92,4 @@ def cumsum(
   Raises:
     TypeError, ValueError: as jax.lax.cumsum does, but not for a negative axis.
   """
-  return kit.scan(_cumsum, jax.lax.cumsum, operand, axis, reverse, in_place)
+  return scans.scan(_cumsum, jax.lax.cumsum, operand, axis, reverse, in_place)

@@ -11,7 +11,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
-from jax_ffi_ops.kit import recurrences
+from jax_ffi_ops.ops.common import recurrences
 
 
 def padded(x, fill, low, high):

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
-from jax_ffi_ops.kit import namesake
+from jax_ffi_ops.ops.common import namesake
 
 
 def _reference(x):

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit import namesake
 from jax_ffi_ops.ops.argsort import argsort
+from jax_ffi_ops.ops.common import namesake
 
 # Up to jax 0.11.1, XLA sorts bfloat16 as float32: when it converts them back,
 # only the sign of a NaN is left.
@@ -88,7 +88,7 @@ def sort(
   Raises:
     TypeError, ValueError: as jax.numpy.sort does.
   """
-  taken = kit.along_axis(_sort, a, axis)
+  taken = namesake.along_axis(_sort, a, axis)
   if (
       taken is None
       or kind is not None

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.testing import programs
+from jax_ffi_ops.kit.testing.cases import programs
 import python_process
 
 _PATH = pathlib.Path(__file__).with_name("libforeign_ext.so")

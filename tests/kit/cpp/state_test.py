@@ -17,9 +17,9 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.load import abi
-from jax_ffi_ops.kit.testing import right_calls
-from jax_ffi_ops.kit.testing.contract import targets
-from jax_ffi_ops.kit.testing.expected import Definition
+from jax_ffi_ops.kit.testing.direct import right_calls
+from jax_ffi_ops.kit.testing.direct.contract import targets
+from jax_ffi_ops.kit.testing.direct.expected import Definition
 
 _PATH = pathlib.Path(__file__).with_name("libstate_ext.so")
 _LIBRARY = kit.Library(_PATH)

@@ -14,8 +14,8 @@ from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
-from jax_ffi_ops.kit.testing.rounding import gamma
-from jax_ffi_ops.kit.testing.rounding import in_range
+from jax_ffi_ops.kit.testing.exactness.rounding import gamma
+from jax_ffi_ops.kit.testing.exactness.rounding import in_range
 import scans
 
 

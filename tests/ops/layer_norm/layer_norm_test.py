@@ -11,8 +11,8 @@ from jax_ffi_ops import kit
 from jax_ffi_ops import layer_norm
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Case
-from jax_ffi_ops.kit.testing import devices
 from jax_ffi_ops.kit.testing import Operand
+from jax_ffi_ops.kit.testing.cases import devices
 
 
 def _definition(x, scale, bias, *, eps):

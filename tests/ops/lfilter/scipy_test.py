@@ -28,7 +28,7 @@ from scipy import signal
 from jax_ffi_ops import kit
 from jax_ffi_ops import lfilter
 from jax_ffi_ops import sosfilt
-from jax_ffi_ops.kit.testing.rounding import gamma
+from jax_ffi_ops.kit.testing.exactness.rounding import gamma
 
 # A program is sooner compiled than its parts.
 _jitted = jax.jit(lfilter, static_argnums=3)

@@ -16,9 +16,9 @@ from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
-from jax_ffi_ops.kit.testing.base import THOROUGH
-from jax_ffi_ops.kit.testing.rounding import gamma
-from jax_ffi_ops.kit.testing.rounding import in_range
+from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
+from jax_ffi_ops.kit.testing.exactness.rounding import gamma
+from jax_ffi_ops.kit.testing.exactness.rounding import in_range
 from jax_ffi_ops.ops.linear_recurrence import end_of_real
 
 _DTYPES = (*kit.FLOATING, np.complex64, np.complex128)

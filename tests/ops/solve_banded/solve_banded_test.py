@@ -13,8 +13,8 @@ from jax_ffi_ops import solve_banded
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
-from jax_ffi_ops.kit.testing import transforms
-from jax_ffi_ops.kit.testing.rounding import gamma
+from jax_ffi_ops.kit.testing.cases import transforms
+from jax_ffi_ops.kit.testing.exactness.rounding import gamma
 
 _DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 _BANDS = ((0, 0), (2, 1), (1, 3), (0, 2), (3, 0), (5, 4), (1, 1))

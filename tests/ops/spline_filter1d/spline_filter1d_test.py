@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""spline_filter1d: one pole of it. //tests/formulations:splines_test has SciPy's."""
+"""spline_filter1d: one pole of it. //tests/composed:splines_test has SciPy's."""
 
 from absl.testing import absltest
 import numpy as np

@@ -13,7 +13,7 @@ from jax_ffi_ops import tridiagonal_solve
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
-from jax_ffi_ops.kit.testing import transforms
+from jax_ffi_ops.kit.testing.cases import transforms
 
 _DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 

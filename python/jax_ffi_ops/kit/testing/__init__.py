@@ -31,36 +31,42 @@ import gc
 from jax_ffi_ops.kit.calls.choice import (
     handlers_at_any_speed as handlers_at_any_speed,
 )
-from jax_ffi_ops.kit.testing import devices
-from jax_ffi_ops.kit.testing.base import Base
-from jax_ffi_ops.kit.testing.batching import BatchingTest as BatchingTest
-from jax_ffi_ops.kit.testing.bounded import Bounded as Bounded
-from jax_ffi_ops.kit.testing.case import Case as Case
-from jax_ffi_ops.kit.testing.case import Operand as Operand
-from jax_ffi_ops.kit.testing.control_flow import (
+from jax_ffi_ops.kit.testing.cases import devices
+from jax_ffi_ops.kit.testing.cases.case import Case as Case
+from jax_ffi_ops.kit.testing.cases.case import Operand as Operand
+from jax_ffi_ops.kit.testing.conformance.base import Base
+from jax_ffi_ops.kit.testing.conformance.batching import (
+    BatchingTest as BatchingTest,
+)
+from jax_ffi_ops.kit.testing.conformance.control_flow import (
     ControlFlowTest as ControlFlowTest,
 )
-from jax_ffi_ops.kit.testing.derivatives import (
+from jax_ffi_ops.kit.testing.conformance.derivatives import (
     DerivativesTest as DerivativesTest,
 )
-from jax_ffi_ops.kit.testing.determinism import (
-    DeterminismTest as DeterminismTest,
-)
-from jax_ffi_ops.kit.testing.dtypes import DTypesTest as DTypesTest
-from jax_ffi_ops.kit.testing.handlers import HandlerTest as HandlerTest
-from jax_ffi_ops.kit.testing.memory import MemoryTest as MemoryTest
-from jax_ffi_ops.kit.testing.partitioning import (
+from jax_ffi_ops.kit.testing.conformance.dtypes import DTypesTest as DTypesTest
+from jax_ffi_ops.kit.testing.conformance.memory import MemoryTest as MemoryTest
+from jax_ffi_ops.kit.testing.conformance.partitioning import (
     PartitioningTest as PartitioningTest,
 )
-from jax_ffi_ops.kit.testing.public_calls import (
+from jax_ffi_ops.kit.testing.conformance.public_calls import (
     PublicCallTest as PublicCallTest,
 )
-from jax_ffi_ops.kit.testing.second_order import (
+from jax_ffi_ops.kit.testing.conformance.second_order import (
     SecondOrderTest as SecondOrderTest,
 )
-from jax_ffi_ops.kit.testing.shard_maps import ShardMapTest as ShardMapTest
-from jax_ffi_ops.kit.testing.some_axes import SomeAxesTest as SomeAxesTest
-from jax_ffi_ops.kit.testing.values import ValuesTest as ValuesTest
+from jax_ffi_ops.kit.testing.conformance.shard_maps import (
+    ShardMapTest as ShardMapTest,
+)
+from jax_ffi_ops.kit.testing.conformance.some_axes import (
+    SomeAxesTest as SomeAxesTest,
+)
+from jax_ffi_ops.kit.testing.conformance.values import ValuesTest as ValuesTest
+from jax_ffi_ops.kit.testing.direct.determinism import (
+    DeterminismTest as DeterminismTest,
+)
+from jax_ffi_ops.kit.testing.direct.handlers import HandlerTest as HandlerTest
+from jax_ffi_ops.kit.testing.exactness.bounded import Bounded as Bounded
 
 devices.force()
 # A fifth of the time went into looking for garbage among what jax keeps.

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ops that take the place of jax.lax.cumsum and its like."""
+
+from collections.abc import Callable, Collection
+import numbers
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops.kit import arguments
+from jax_ffi_ops.kit import dtypes
+from jax_ffi_ops.kit.function import Op
+from jax_ffi_ops.kit.load.library import Library
+from jax_ffi_ops.kit.op import op as declare
+from jax_ffi_ops.ops.common.namesake import along_axis
+
+
+def _is_faster(x, *, n, **_):
+  """Whether the handler is faster than XLA, along any axis and with 1 thread.
+
+  XLA compiles up to 16 steps to one loop, where each result combines all
+  elements before it. A call of the handler takes 0.3 us, and some time for each
+  step. (On an AMD EPYC, Zen 4, at both levels.)
+  """
+  if n <= 8:
+    return n > 4 and x.size >= 2**15
+  return n * x.size >= 2**13 if n <= 16 else x.size >= 128
+
+
+def scan_op(
+    name: str,
+    library: Library,
+    allowed: Collection[Any] = dtypes.NUMBERS,
+    is_faster: Callable[..., bool] = _is_faster,
+    **rules: Any,
+) -> Op:
+  """Declares an op that scans along an axis.
+
+  Args:
+    name: of the op, and of the function of jax.lax.
+    library: the shared object with its handler.
+    allowed: the dtypes that the function of jax.lax takes.
+    is_faster: as for `kit.op`.
+    **rules: rules for derivatives and split cores, as for `kit.op`.
+  """
+  namesake = getattr(jax.lax, name)
+
+  def reference(x, *, reverse):
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+      return namesake(x, reverse=reverse)
+    wide = x.astype(dtypes.accumulator(x.dtype))
+    return namesake(wide, reverse=reverse).astype(x.dtype)
+
+  return declare(
+      name,
+      library=library,
+      signature="(n,*)->(n,*)",
+      attributes={"reverse": np.bool_},
+      reference=reference,
+      dtypes=allowed,
+      in_place={"y": "x"},
+      # To see it: //benchmarks:benchmark --at-any-speed
+      #   --lines=cumsum/64x8/*/*/program
+      is_faster=is_faster,
+      **rules,
+  )
+
+
+def scan_from_op(
+    name: str,
+    library: Library,
+    join: Callable[[jax.Array, jax.Array], jax.Array],
+    allowed: Collection[Any] = dtypes.NUMBERS,
+    starts: Any = "x",
+    **rules: Any,
+) -> Op:
+  """Declares the op that scans a piece of an axis, for a device that has it.
+
+  Its name has `_from` at its end. Its second operand, `start`, is what all
+  elements before the piece make.
+
+  Args:
+    name: of the op that scans an axis, and of the function of jax.lax.
+    library: the shared object with its handler.
+    join: function of `start` and of what a scan of the piece alone returns that
+      returns the results.
+    allowed: the dtypes that the function of jax.lax takes.
+    starts: the dtypes of `start`, or "x" for that of the piece.
+    **rules: rules for derivatives, as for `kit.op`.
+  """
+  namesake = getattr(jax.lax, name)
+
+  def reference(x, start, *, reverse):
+    y = namesake(x.astype(start.dtype), reverse=reverse)
+    return join(start, y).astype(x.dtype)
+
+  return declare(
+      name + "_from",
+      library=library,
+      signature="(n,*),(*)->(n,*)",
+      attributes={"reverse": np.bool_},
+      reference=reference,
+      dtypes={"x": allowed, "start": starts},
+      results=lambda x, start, **_: (x.dtype,),
+      broadcast_operands=True,
+      **rules,
+  )
+
+
+def scan_total_op(
+    name: str,
+    library: Library,
+    reference: Callable[[jax.Array], jax.Array],
+    allowed: Collection[Any] = dtypes.NUMBERS,
+    **rules: Any,
+) -> Op:
+  """Declares the op that reduces a piece of an axis, for a device that has it.
+
+  Its name has `_total` at its end. Its result is what all elements of the piece
+  make: a `start` for the op of `scan_from_op`.
+
+  Args:
+    name: of the op that scans an axis.
+    library: the shared object with its handler.
+    reference: the definition.
+    allowed: the dtypes that the function of jax.lax takes.
+    **rules: rules for derivatives, as for `kit.op`.
+  """
+  with jax.enable_x64(True):  # Split cores are computed with 64-bit types, too.
+    return declare(
+        name + "_total",
+        library=library,
+        signature="(n,*)->(*)",
+        reference=reference,
+        dtypes=allowed,
+        outputs=("total",),
+        is_faster=lambda x, **_: x.size >= 64,
+        **rules,
+    )
+
+
+def scan(
+    op: Op,
+    namesake: Callable[..., jax.Array],
+    operand: Any,
+    axis: Any,
+    reverse: Any,
+    in_place: bool,
+) -> jax.Array:
+  """Calls an op that scans along an axis, or its namesake in jax.lax."""
+  arguments.check_bool(op.declaration.name, "in_place", in_place)
+  taken = None if axis is None else along_axis(op, operand, axis)
+  if taken is None:
+    ndim = np.ndim(operand)
+    if isinstance(axis, numbers.Integral) and -ndim <= axis < 0:
+      axis += ndim  # jax.lax takes no negative axis.
+    return namesake(operand, axis, reverse)
+  x, axis = taken
+  return op(x, axis=axis, reverse=bool(reverse), in_place=in_place)
