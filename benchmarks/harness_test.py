@@ -14,7 +14,7 @@ import numpy as np
 import accuracy
 import benchmark
 import entry
-from jax_ffi_ops import speed_cases
+from jax_ffi_ops.doctor import speed_cases
 import level_times
 import levels_benchmark
 import measurement

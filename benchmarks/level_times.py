@@ -8,8 +8,8 @@ import time
 import jax
 
 import entry
-from jax_ffi_ops import isolated
-from jax_ffi_ops import speeds
+from jax_ffi_ops.doctor import isolated
+from jax_ffi_ops.doctor import speeds
 from jax_ffi_ops.kit.calls import choice
 import timing
 import variants

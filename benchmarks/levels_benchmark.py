@@ -21,11 +21,11 @@ import sys
 
 import entry
 import jax_ffi_ops
-from jax_ffi_ops import isolated
 from jax_ffi_ops import kit
-from jax_ffi_ops import levels
-from jax_ffi_ops import speeds
-from jax_ffi_ops.speed_cases import CASES
+from jax_ffi_ops.doctor import isolated
+from jax_ffi_ops.doctor import levels
+from jax_ffi_ops.doctor import speeds
+from jax_ffi_ops.doctor.speed_cases import CASES
 
 _CUTS = ("4096", "65536", "1048576")
 _SECONDS = 300  # For a line: level 1 is slow, and so is a busy machine.

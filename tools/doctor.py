@@ -7,8 +7,8 @@ bazel run @xla_ffi_ops//tools:doctor -- LIBRARY.so ...
 import os
 import sys
 
-from jax_ffi_ops import doctor
+from jax_ffi_ops.doctor import command
 
 if __name__ == "__main__":
   os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
-  sys.exit(doctor.main())
+  sys.exit(command.main())

@@ -7,7 +7,7 @@ import jax
 
 from entry import Entry
 from jax_ffi_ops import solve_banded
-from jax_ffi_ops.speed_cases import banded_without_pivots
+from jax_ffi_ops.doctor.speed_cases import banded_without_pivots
 from operands import array
 from operands import Operand
 

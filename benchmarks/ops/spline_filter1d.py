@@ -3,7 +3,7 @@
 
 from entry import Entry
 from jax_ffi_ops import spline_filter1d
-from jax_ffi_ops.speed_cases import spline_filter_by_scan
+from jax_ffi_ops.doctor.speed_cases import spline_filter_by_scan
 from operands import array
 
 ENTRY = Entry(

@@ -7,9 +7,9 @@ import pathlib
 
 from absl.testing import absltest
 
-from jax_ffi_ops import cuda_versions
-from jax_ffi_ops import elf_sections
+from jax_ffi_ops.doctor import cuda_versions
 from jax_ffi_ops.kit.load import abi
+from jax_ffi_ops.kit.load import elf_sections
 
 _LIBRARY = os.environ["LIBRARY"]
 _CONTENT = pathlib.Path(_LIBRARY).read_bytes()

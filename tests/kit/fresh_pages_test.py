@@ -9,7 +9,7 @@ from unittest import mock
 from absl.testing import absltest
 import large_arrays
 
-from jax_ffi_ops import fresh_pages
+from jax_ffi_ops.doctor import fresh_pages
 import python_process
 
 _ADVICE = re.compile(

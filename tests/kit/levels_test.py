@@ -7,8 +7,8 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from jax_ffi_ops import isolated
-from jax_ffi_ops import levels
+from jax_ffi_ops.doctor import isolated
+from jax_ffi_ops.doctor import levels
 from jax_ffi_ops.kit import cpu
 
 

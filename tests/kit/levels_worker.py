@@ -3,7 +3,7 @@
 
 import os
 
-from jax_ffi_ops import isolated
+from jax_ffi_ops.doctor import isolated
 from jax_ffi_ops.kit import cpu
 
 

@@ -15,7 +15,7 @@ _PUBLIC = (
     ("jax_ffi_ops", "kit"),
     ("jax_ffi_ops", "load"),
     ("jax_ffi_ops", "rms_norm"),
-    ("jax_ffi_ops.doctor", "main"),
+    ("jax_ffi_ops.doctor.command", "main"),
     ("jax_ffi_ops.kit", "Attribute"),
     ("jax_ffi_ops.kit", "FLOATING"),
     ("jax_ffi_ops.kit", "Library"),

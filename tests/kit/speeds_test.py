@@ -5,9 +5,9 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from jax_ffi_ops import levels
-from jax_ffi_ops import speed_cases
-from jax_ffi_ops import speeds
+from jax_ffi_ops.doctor import levels
+from jax_ffi_ops.doctor import speed_cases
+from jax_ffi_ops.doctor import speeds
 
 
 def _timed(ours, plain):

@@ -67,7 +67,7 @@ def op_test(name, cuda = True, handlers = ["fwd", "bwd"], quick = [], deps = [])
         src = "//tests/cuda:library_test.py",
         env = {"HANDLERS": " ".join(handlers)},
         libraries = libraries,
-        deps = ["//python/jax_ffi_ops:doctor"],
+        deps = ["//python/jax_ffi_ops/doctor"],
     )
     cuda_test(
         name = "sass_test",

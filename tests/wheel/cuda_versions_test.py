@@ -14,9 +14,9 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from jax_ffi_ops import doctor
-from jax_ffi_ops import examining
-from jax_ffi_ops import isolated
+from jax_ffi_ops.doctor import command
+from jax_ffi_ops.doctor import examining
+from jax_ffi_ops.doctor import isolated
 
 _HERE = pathlib.Path(__file__).parent
 _OBJECT = (_HERE / "libtally.so").read_bytes()
@@ -81,7 +81,7 @@ class CudaVersionsTest(parameterized.TestCase):
         mock.patch.object(isolated, "messages", _messages),
         contextlib.redirect_stdout(printed),
     ):
-      status = doctor.main()
+      status = command.main()
     self.assertEqual(status, not well, printed.getvalue())
     return printed.getvalue()
 

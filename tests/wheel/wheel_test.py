@@ -34,7 +34,7 @@ class WheelTest(absltest.TestCase):
     self.assertContainsSubset(
         [
             "jax_ffi_ops/__init__.py",
-            "jax_ffi_ops/doctor.py",
+            "jax_ffi_ops/doctor/__main__.py",
             "jax_ffi_ops/kit/__init__.py",
             "jax_ffi_ops/kit/testing/__init__.py",
             "jax_ffi_ops/py.typed",

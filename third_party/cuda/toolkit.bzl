@@ -21,7 +21,7 @@ _MAJOR_VERSIONS = ["12", "13"]
 
 _VERSION = "#define CUDART_VERSION"
 
-# jax_ffi_ops/cuda_versions.py looks for this text. Neither the compiler (used) nor the linker
+# jax_ffi_ops/doctor/cuda_versions.py looks for this text. Neither the compiler (used) nor the linker
 # (retain) may leave it out.
 _VERSION_SOURCE = """\
 __attribute__((used, retain)) static const char toolkit[] = "xla_ffi_ops: CUDA {}";

@@ -13,7 +13,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from jax_ffi_ops import doctor
+from jax_ffi_ops.doctor import command
 
 _HERE = pathlib.Path(__file__).parent
 _GOOD = _HERE / "libforeign_ext.so"
@@ -36,7 +36,7 @@ class DoctorVerdictTest(parameterized.TestCase):
         mock.patch.object(sys, "argv", ["doctor", *map(str, arguments)]),
         contextlib.redirect_stdout(printed),
     ):
-      self.assertEqual(doctor.main(), 1, printed.getvalue())
+      self.assertEqual(command.main(), 1, printed.getvalue())
     self.assertIn(problem, printed.getvalue())
     self.assertRegex(printed.getvalue(), "foreign_twice +cpu .* answers\n")
     self.assertEndsWith(

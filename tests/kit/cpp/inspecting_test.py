@@ -9,8 +9,8 @@ import struct
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from jax_ffi_ops import elf_sections
-from jax_ffi_ops import inspecting
+from jax_ffi_ops.doctor import inspecting
+from jax_ffi_ops.kit.load import elf_sections
 
 _OBJECT = pathlib.Path(__file__).with_name("libforeign_ext.so").read_bytes()
 _CUT = "it is cut off"

@@ -7,7 +7,7 @@ import re
 import struct
 from typing import Any
 
-from jax_ffi_ops import elf_sections
+from jax_ffi_ops.kit.load import elf_sections
 
 STAGES = ("instantiate", "prepare", "initialize", "execute")
 _TYPES = ("type_id", "type_info")

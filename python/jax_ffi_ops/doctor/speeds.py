@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 
 import jax_ffi_ops
-from jax_ffi_ops import isolated
-from jax_ffi_ops import levels
+from jax_ffi_ops.doctor import isolated
+from jax_ffi_ops.doctor import levels
+from jax_ffi_ops.doctor.speed_cases import CASES
 from jax_ffi_ops.kit import cpu
-from jax_ffi_ops.speed_cases import CASES
 
 _ROUNDS = range(3, 50)
 _WIDTH = max(map(len, CASES))
@@ -26,7 +26,7 @@ _BUSY = 0.25
 # If the quartiles of a ratio are so far from each other, it tells little.
 _NOISY = 1.5
 
-Line = tuple[str, bool | None]  # As doctor.py has it.
+Line = tuple[str, bool | None]  # As command.py has it.
 
 
 def lines(names: Sequence[str] = (), seconds: float = 60) -> Iterator[Line]:
@@ -41,7 +41,7 @@ def lines(names: Sequence[str] = (), seconds: float = 60) -> Iterator[Line]:
   """
   yield load(os.getloadavg()[0], len(os.sched_getaffinity(0))), None
   with levels.workers(
-      "jax_ffi_ops.speeds", "times", seconds=seconds
+      "jax_ffi_ops.doctor.speeds", "times", seconds=seconds
   ) as workers:
     for name in names or CASES:
       try:

@@ -12,7 +12,7 @@ import random
 import statistics
 from typing import NamedTuple
 
-from jax_ffi_ops import isolated
+from jax_ffi_ops.doctor import isolated
 from jax_ffi_ops.kit import cpu
 
 # A higher level may take so many times as long: less is noise.

@@ -10,7 +10,7 @@ import time
 import jax
 import jax.numpy as jnp
 
-from jax_ffi_ops import isolated
+from jax_ffi_ops.doctor import isolated
 
 _MIB = 64  # Above 32, and more than fits into a heap of one of XLA's threads.
 # Up to glibc 2.37, the heap grows in the first calls: the last ones count.
@@ -83,7 +83,7 @@ def sentence(seconds: float) -> str:
 
 def _measured(setting, seconds):
   (measured,) = isolated.messages(
-      "jax_ffi_ops.fresh_pages",
+      "jax_ffi_ops.doctor.fresh_pages",
       "large_result",
       seconds=seconds,
       variables={"JAX_PLATFORMS": "cpu"} | setting,

@@ -10,11 +10,11 @@ import pathlib
 
 import jax
 
-from jax_ffi_ops import cuda_versions
-from jax_ffi_ops import elf_sections
-from jax_ffi_ops import inspecting
-from jax_ffi_ops import isolated
+from jax_ffi_ops.doctor import cuda_versions
+from jax_ffi_ops.doctor import inspecting
+from jax_ffi_ops.doctor import isolated
 from jax_ffi_ops.kit.load import abi
+from jax_ffi_ops.kit.load import elf_sections
 from jax_ffi_ops.kit.load import symbols
 from jax_ffi_ops.kit.load.library import Library
 

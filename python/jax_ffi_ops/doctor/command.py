@@ -16,21 +16,20 @@ import itertools
 import os
 import pathlib
 import platform
-import sys
 import sysconfig
 
 import jax
 import jaxlib
 
-from jax_ffi_ops import cuda_versions
-from jax_ffi_ops import fresh_pages
-from jax_ffi_ops import isolated
-from jax_ffi_ops import speeds
+from jax_ffi_ops.doctor import cuda_versions
+from jax_ffi_ops.doctor import fresh_pages
+from jax_ffi_ops.doctor import isolated
+from jax_ffi_ops.doctor import speeds
+from jax_ffi_ops.doctor.speed_cases import CASES
 from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit.load import abi
-from jax_ffi_ops.speed_cases import CASES
 
-_EXAMINING = "jax_ffi_ops.examining"
+_EXAMINING = "jax_ffi_ops.doctor.examining"
 _LEVELS = {0: "not x86-64", 1: "x86-64", 3: "x86-64-v3", 4: "x86-64-v4"}
 _THREADS = ""
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -152,7 +151,7 @@ def main() -> int:
     parser.error("--only is for --bench")
   if unknown := [name for name in options.only if name not in CASES]:
     parser.error(f"{unknown[0]!r} is none of {', '.join(CASES)}")
-  here = pathlib.Path(__file__).parent / "ops"
+  here = pathlib.Path(__file__).parents[1] / "ops"
   paths = options.libraries
   paths = paths or [(path, []) for path in sorted(here.glob("lib*.so"))]
   lines = [_versions(), _gpu(), _examined(paths, options.seconds)]
@@ -174,7 +173,3 @@ def main() -> int:
     print("All is well.")
     return 0
   return 1
-
-
-if __name__ == "__main__":
-  sys.exit(main())

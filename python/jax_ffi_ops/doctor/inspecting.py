@@ -7,7 +7,7 @@ import pathlib
 import re
 import stat
 
-from jax_ffi_ops import elf_sections
+from jax_ffi_ops.kit.load import elf_sections
 
 # In mangled names, the variable that XLA's macro has in the function it makes.
 # Only the object's own table of symbols has it, so `strip` removes it.
