@@ -95,7 +95,7 @@ below
         new,
     )
     self.assertIn(
-        "| `softmax` | 16x4 | float32 | 2.0 (1.5) |  |  | 4.0 (4.0) |  |  |\n",
+        "| `softmax` | 16x4 | float32 | 2.0× (1.5×) |  |  | 4.0× (4.0×) |  |  |\n",
         new,
     )
     self.assertEqual(new.count("`softmax`"), 1)
@@ -132,7 +132,7 @@ below
     found = ElementTree.fromstring(speed)
     texts = [x.text for x in found.iter(_SVG + "text")]
     self.assertIn("softmax, float32", texts)
-    self.assertIn("8x", texts)
+    self.assertIn("8×", texts)
     self.assertLess({"forward, AVX-512", "both, AVX2"}, set(texts))
     _, line = (  # The first one is in the legend.
         [tuple(map(float, each.split(","))) for each in x.get("points").split()]

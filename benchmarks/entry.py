@@ -26,7 +26,7 @@ class Entry:
     function: the op.
     operands: from the integers of a size, what it is called with.
     sizes: names of sizes, such as "128x512", from small to large. Tests take the
-      first one. The last one is in docs/performance.md.
+      first one. The last one is in docs/measurements.md.
     streams: the passes, "forward" and maybe "backward": how many arrays as large
       as the largest operand each has to read and write.
     peers: the same in jax.numpy, in the forms that XLA compiles best. The first

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines that tell most, and the goals that docs/performance.md explains."""
+"""The lines that tell most, and the goals that README.md explains."""
 
 from collections.abc import Callable, Iterable, Mapping
 import math

@@ -12,7 +12,7 @@ from document import Document
 from document import Line
 import tables
 
-PAGE = "docs/performance.md"
+PAGE = "docs/measurements.md"
 _NOT_DRAWN = ("float16",)
 
 
@@ -22,7 +22,7 @@ def _bytes(value: float) -> str:
 
 
 def _times(value: float) -> str:
-  return f"{value:g}x" if value >= 1 else f"1/{1 / value:g}x"
+  return f"{value:g}×" if value >= 1 else f"1/{1 / value:g}×"
 
 
 def _panels(lines, levels, value: Callable[[Line], float]):
@@ -101,7 +101,7 @@ def draw(measured: Document) -> dict[str, str]:
   share = lambda line: line["share"]
   return {
       "cpu_speed.svg": picture(
-          "How many times as fast as jax.numpy, compiled", speed, ratios
+          "Speed-up over jax.numpy, compiled", speed, ratios
       ),
       "cpu_share.svg": picture("Share of a copy's bandwidth", share, shares),
   }

@@ -6,7 +6,7 @@
 At each level of x86-64 that this machine has, with all threads and with one,
 each in a process of its own; what has a result is not measured again, so that
 the command may be stopped, and goes on. --write puts what comes of it into
-docs/benchmarks and docs/performance.md; else it stays in a new folder.
+docs/benchmarks and docs/measurements.md; else it stays in a new folder.
 """
 
 import argparse

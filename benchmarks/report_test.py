@@ -18,7 +18,7 @@ class ReportTest(absltest.TestCase):
 
   def test_report(self):
     workspace = pathlib.Path(self.create_tempdir().full_path)
-    page = workspace / "docs" / "performance.md"
+    page = workspace / "docs" / "measurements.md"
     page.parent.mkdir()
     page.write_text(_PAGE)
     results = workspace / "results" / "results.jsonl"

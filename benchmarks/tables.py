@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A document's tables: a page, and the results in docs/performance.md."""
+"""A document's tables: a page, and the results in docs/measurements.md."""
 
 from collections.abc import Iterable, Sequence
 import itertools
@@ -45,7 +45,7 @@ def results(measured: Document, old: str) -> str:
         for x in itertools.product(document.levels(measured), document.PASSES)
     ]
     cells = [
-        f"{_number(document.best(x, 'jax.numpy'))} ({_number(document.best(x))})"
+        f"{_number(document.best(x, 'jax.numpy'))}× ({_number(document.best(x))}×)"
         if x
         else ""
         for x in lines
@@ -73,13 +73,12 @@ def _fill(text):
   )
 
 
-_PICTURE = """![Times as fast as jax.numpy, by op and size](benchmarks/cpu_speed.svg)
+_PICTURE = """![Speed-up over jax.numpy, by op and size](benchmarks/cpu_speed.svg)
 """
 _BEGIN = """
-Each number is a time divided by our op's time, for the largest size. First
-comes the time of `jax.numpy`, compiled by jit, in the fastest of several forms.
-In parentheses is the time of the fastest peer. Beside `jax.numpy`, the peers
-were: {}.
+The speed-up for the largest size over `jax.numpy`, compiled by jit, in the
+fastest of several forms; in parentheses over the fastest peer. Beside
+`jax.numpy`, the peers were: {}.
 """
 _END = """
 Measured with [kept memory](#fresh-pages): {}. Our ops reach
@@ -144,11 +143,11 @@ _HEAD = """# Benchmarks on the CPU
 A line begins with the median time of a call, in microseconds, and half of the
 distance between its quartiles. Then come the bandwidth for the arrays that must
 move, and its share of the bandwidth of a copy, or of a sum of two arrays. Then
-come the times of the peers in their fastest forms, divided by ours. The last
-columns are the largest errors, in units in the last place.
+come the speed-ups over the peers in their fastest forms. The last columns are
+the largest errors, in units in the last place.
 [performance.md](../performance.md) says more about all of them.
 
-![Times as fast as jax.numpy](cpu_speed.svg)
+![Speed-up over jax.numpy](cpu_speed.svg)
 
 ![Share of a copy's bandwidth](cpu_share.svg)
 """

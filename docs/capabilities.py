@@ -11,11 +11,11 @@ import pathlib
 import re
 
 import jax.numpy as jnp
+import speeds
 
 from jax_ffi_ops import kit
 
 _PACKAGE = pathlib.Path("python/jax_ffi_ops")
-_TIMES = pathlib.Path("docs/instead.md")
 _KINDS = {
     "floating-point": kit.FLOATING,
     "integers": [d for d in kit.NUMBERS if jnp.issubdtype(d, jnp.integer)],
@@ -74,17 +74,16 @@ def _namesake(function) -> str:
   return f"`{name}`" if name else ""
 
 
-def _speeds() -> dict[str, str]:
-  """Returns how many times as fast as jax functions are: the last table."""
-  text = _TIMES.read_text("utf-8").rpartition("| instead of |")[2]
-  rows = [line.split(" | ") for line in text.splitlines()]
-  return {x[1].strip("`"): x[5].rstrip(" |") for x in rows if len(x) == 6}
+def _speed_up(function: str) -> str:
+  """Returns what was measured, from the least machine to the best."""
+  found = speeds.speed_ups(function)
+  ends = sorted({min(found), max(found)}) if found else []
+  return " to ".join(f"{end:g}×" for end in ends)
 
 
 def ops() -> Iterator[Sequence[str]]:
   """Yields the rows of the ops."""
   lists = _lists_of_build_file()
-  speeds = _speeds()
   for name, function in _functions("ops"):
     op = kit.ops_of(function)[0].declaration
     yield (
@@ -94,16 +93,15 @@ def ops() -> Iterator[Sequence[str]]:
         _derivatives(op, function, lists["forward_only"]),
         "CPU" if op.name in lists["cpu_only"] else "CPU, CUDA",
         "pieces" if op.split else "gathered",
-        speeds.get(name, ""),
+        _speed_up(name),
     )
 
 
 def composed() -> Iterator[Sequence[str]]:
   """Yields the rows of functions that are made of ops."""
-  speeds = _speeds()
   for name, function in _functions("composed"):
     like, made_of = _namesake(function), _made_of(name)
-    yield f"`{name}`", like, made_of, speeds.get(name, "")
+    yield f"`{name}`", like, made_of, _speed_up(name)
 
 
 def _made_of(name: str) -> str:
@@ -139,10 +137,12 @@ def tables() -> dict[str, str]:
       ),
       "ops": _table(
           ["op", "as in", "dtypes of the handler", "gradients by", "handlers"]
-          + ["a split row", "speed"],
+          + ["a split row", "speed-up"],
           ops(),
       ),
-      "composed": _table(["function", "as in", "made of", "speed"], composed()),
+      "composed": _table(
+          ["function", "as in", "made of", "speed-up"], composed()
+      ),
   }
 
 

@@ -23,7 +23,7 @@ def keep_freed_memory() -> bool:
   Call it before jax computes anything: threads of XLA that have allocated
   memory keep their own heaps. It affects all code in the process. The process
   then keeps as much memory as it has ever used at once, and more at the start.
-  docs/performance.md has numbers, and an environment variable that helps
+  docs/performance.md says more, and has an environment variable that helps
   without keeping memory.
 
   Returns:

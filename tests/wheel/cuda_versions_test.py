@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The doctor says of driver, toolkit and plugin what docs/wheels.md says."""
+"""The doctor says of driver, toolkit and plugin what docs/build.md says."""
 
 import contextlib
 import ctypes
@@ -29,7 +29,7 @@ _ROW = re.compile(
 _ROWS = [
     tuple(map(int, row))
     for row in _ROW.findall(
-        (_HERE.parent.parent / "docs/wheels.md").read_text("utf-8")
+        (_HERE.parent.parent / "docs/build.md").read_text("utf-8")
     )
 ]
 

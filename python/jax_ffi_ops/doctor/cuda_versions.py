@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether CUDA's driver is new enough for jax's plugin and for an object.
 
-docs/wheels.md has this as a table; a test compares the two.
+docs/build.md has this as a table; a test compares the two.
 """
 
 import ctypes
