@@ -39,7 +39,7 @@ class _Frame:
   equations: Sequence[jex_core.JaxprEqn]
   known: dict[Any, values.Value]
   uses: collections.Counter
-  pinned: frozenset[str]
+  pinned: frozenset[values.Buffer]
 
 
 class Body:
@@ -62,7 +62,7 @@ class Body:
       closed: jex_core.ClosedJaxpr,
       args: Sequence[values.Value],
       destinations: Mapping[Any, values.Memory] = types.MappingProxyType({}),
-      pinned: frozenset[str] = frozenset(),
+      pinned: frozenset[values.Buffer] = frozenset(),
       mask: str | None = None,
   ) -> list[values.Value]:
     """Writes a jaxpr and returns its results, as arrays.
@@ -178,9 +178,9 @@ class Body:
     avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args]
     return jax.make_jaxpr(function)(*avals)
 
-  def is_free(self, buffer: str) -> bool:
+  def is_free(self, buffer: values.Buffer) -> bool:
     """Returns whether a buffer may change: nothing reads it later."""
-    if buffer[0] != "a":  # An operand or a table.
+    if buffer.kind != values.Kind.OWN:
       return False
     read = [frame.pinned for frame in self._frames]
     for frame in self._frames:

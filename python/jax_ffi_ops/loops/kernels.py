@@ -264,14 +264,16 @@ def _written(name, aval, function, operands, results) -> Writer:
   writer = Writer(name)
   body = Body(writer)
 
-  def memory(letters, i, x):
-    return values.Memory.of(
-        f"{letters}{i}", aval(x).shape, x.dtype, not x.shared
-    )
+  def memory(kind, letters, i, x):
+    buffer = values.Buffer(f"{letters}{i}", kind)
+    return values.Memory.of(buffer, aval(x).shape, x.dtype, not x.shared)
 
   # A small operand is read once, not in each step of a loop.
-  inputs = [body.loaded(memory("in", *x)) for x in enumerate(operands)]
-  to = [memory("out", *x) for x in enumerate(results)]
+  inputs = [
+      body.loaded(memory(values.Kind.OPERAND, "in", *x))
+      for x in enumerate(operands)
+  ]
+  to = [memory(values.Kind.RESULT, "out", *x) for x in enumerate(results)]
   outvars = closed.jaxpr.outvars
   own = {
       x: place

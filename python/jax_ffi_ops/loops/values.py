@@ -11,8 +11,9 @@ Each is the same in all lanes (uniform, a plain scalar of C++), or has an
 element per lane (a vector).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import dataclasses
+import enum
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,23 @@ from jax_ffi_ops.loops import cpp
 
 # Larger arrays are in memory, and loops go over them.
 SMALL = 64
+
+
+class Kind(enum.Enum):
+  """What a buffer is."""
+
+  OPERAND = enum.auto()  # Its lanes are rows, which are apart.
+  RESULT = enum.auto()
+  TABLE = enum.auto()  # A constant.
+  OWN = enum.auto()  # An array of the kernel: a plain pointer in C++.
+
+
+@dataclasses.dataclass(frozen=True)
+class Buffer:
+  """Where a kernel has arrays; its name is that of a C++ variable."""
+
+  name: str
+  kind: Kind
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,9 +60,13 @@ class Value:
     return cpp.size(self.shape)
 
   @property
-  def reads(self) -> frozenset[str]:
+  def reads(self) -> frozenset[Buffer]:
     """The buffers whose contents it is made of."""
     return frozenset()
+
+  def is_in_place(self, to: "Memory") -> bool:
+    """Returns whether each element needs, of `to`, only that at its place."""
+    return to.buffer not in self.reads
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -70,18 +92,25 @@ class Scalars(Value):
 class Memory(Value):
   """Elements of a buffer: that at i is in [offset + sum of strides * i]."""
 
-  buffer: str
+  buffer: Buffer
   offset: str
   strides: tuple[Any, ...]
 
   @classmethod
-  def of(cls, buffer: str, shape: Any, dtype: Any, lanes: bool) -> "Memory":
+  def of(cls, buffer: Buffer, shape: Any, dtype: Any, lanes: bool) -> "Memory":
     shape = tuple(shape)
     return cls(shape, np.dtype(dtype), lanes, buffer, "0", cpp.strides(shape))
 
   @property
-  def reads(self) -> frozenset[str]:
+  def reads(self) -> frozenset[Buffer]:
     return frozenset([self.buffer])
+
+  def is_in_place(self, to: "Memory") -> bool:
+    here, there = (
+        (x.buffer, x.offset, [s for n, s in zip(x.shape, x.strides) if n != 1])
+        for x in (self, to)
+    )
+    return super().is_in_place(to) or here == there
 
   @property
   def is_contiguous(self) -> bool:
@@ -98,7 +127,7 @@ class Memory(Value):
     return cpp.add(self.offset, *terms)
 
   def at(self, index: Sequence[str]) -> str:
-    return f"{self.buffer}[{self.place(index)}]"
+    return f"{self.buffer.name}[{self.place(index)}]"
 
   def view(self, shape, strides, offset="0") -> "Memory":
     offset = cpp.add(self.offset, offset)
@@ -132,13 +161,28 @@ class Memory(Value):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Lazy(Value):
+  """An expression of an element's index.
+
+  Attributes:
+    element: the function.
+    sources: the arrays that it reads.
+    elementwise: whether it reads each of them at its own index alone.
+    is_zero: whether all elements are known to be zeros.
+  """
+
   element: Callable[[Sequence[str]], str]
-  sources: frozenset[str]
+  sources: Sequence[Value] = ()
+  elementwise: bool = False
   is_zero: bool = False
 
   @property
-  def reads(self) -> frozenset[str]:
-    return self.sources
+  def reads(self) -> frozenset[Buffer]:
+    return reads(self.sources)
+
+  def is_in_place(self, to: Memory) -> bool:
+    return super().is_in_place(to) or (
+        self.elementwise and all(x.is_in_place(to) for x in self.sources)
+    )
 
   def at(self, index: Sequence[str]) -> str:
     return self.element(index)
@@ -151,15 +195,15 @@ class Patch(Value):
   Attributes:
     write: writes those places of an array in memory; adds to what is there, if
       asked to.
-    sources: the buffers whose contents it is made of.
+    sources: the arrays that it is made of.
   """
 
   write: Callable[[Memory, bool], None]
-  sources: frozenset[str]
+  sources: Sequence[Value]
 
   @property
-  def reads(self) -> frozenset[str]:
-    return self.sources
+  def reads(self) -> frozenset[Buffer]:
+    return reads(self.sources)
 
   def with_another(self, patch: "Patch") -> "Patch":
     """Returns the sum of two."""
@@ -172,13 +216,18 @@ class Patch(Value):
         self,
         lanes=self.lanes or patch.lanes,
         write=write,
-        sources=self.sources | patch.sources,
+        sources=(*self.sources, *patch.sources),
     )
+
+
+def reads(arrays: Iterable[Value]) -> frozenset[Buffer]:
+  """Returns the buffers whose contents arrays are made of."""
+  return frozenset().union(*(x.reads for x in arrays))
 
 
 def zeros(shape: Sequence[Any], dtype: np.dtype) -> Lazy:
   text = cpp.literal(0, dtype)
-  return Lazy(shape, dtype, False, lambda index: text, frozenset(), True)
+  return Lazy(shape, dtype, False, lambda index: text, is_zero=True)
 
 
 def is_zero(x: Value) -> bool:

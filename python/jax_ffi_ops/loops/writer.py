@@ -161,7 +161,8 @@ class Writer:
       self.line(f"{ctype} {name}[{max(size, 1)}];")
     else:
       self.scratch.append((ctype, cpp.dim(size), name))
-    return values.Memory.of(name, shape, dtype, lanes)
+    buffer = values.Buffer(name, values.Kind.OWN)
+    return values.Memory.of(buffer, shape, dtype, lanes)
 
   def table(self, array: np.ndarray) -> values.Memory:
     """Returns a constant array."""
@@ -175,7 +176,8 @@ class Writer:
       self.constants.append(
           f"constexpr {ctype} {name}[{max(array.size, 1)}] = {{{elements}}};"
       )
-    return values.Memory.of(self._tables[key], array.shape, array.dtype, False)
+    buffer = values.Buffer(self._tables[key], values.Kind.TABLE)
+    return values.Memory.of(buffer, array.shape, array.dtype, False)
 
   def names_of(self, value: values.Value) -> np.ndarray:
     """Returns the elements of a value as expressions, each written once."""

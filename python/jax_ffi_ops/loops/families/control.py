@@ -8,7 +8,6 @@ that differs between lanes computes all cases that some lane takes, and selects.
 """
 
 import functools
-import re
 
 import jax
 from jax.extend import core as jex_core
@@ -40,7 +39,7 @@ def _variables(body, starts, lanes, others) -> list[values.Value]:
       found.append(_variable(body, start, own))
       continue
     # Memory that nothing reads later becomes the carry without a copy.
-    rest = _reads([*starts[:k], *starts[k + 1 :], *others])
+    rest = values.reads([*starts[:k], *starts[k + 1 :], *others])
     keep = body.writer.copied if start.reads & rest else body.changing
     found.append(keep(start, own))
   return found
@@ -58,13 +57,6 @@ def _variable(body, start: values.Value, lanes: bool) -> values.Value:
   )
 
 
-def _is_in_place(to: values.Memory, value: values.Value) -> bool:
-  """Returns whether each element needs, of `to`, only that at its place."""
-  index = ["0" if n == 1 else f"i{d}" for d, n in enumerate(to.shape)]
-  others = value.at(index).replace(to.at(index), "")
-  return not re.search(rf"\b{to.buffer}\b", others)
-
-
 def _assign(body, variables, results, mask=None) -> None:
   """Gives all variables their next values; with a mask, in some lanes."""
   writer, waiting = body.writer, []
@@ -77,8 +69,8 @@ def _assign(body, variables, results, mask=None) -> None:
       is_memory = isinstance(value, values.Memory)
       if is_memory and value.buffer == to.buffer and value.is_whole:
         continue  # Changed in place.
-      others = _reads(x for x in variables if x is not to)
-      own_too = value.reads & to.reads and not _is_in_place(to, value)
+      others = values.reads(x for x in variables if x is not to)
+      own_too = value.reads & to.reads and not value.is_in_place(to)
       if own_too or value.reads & others:
         value = writer.copied(value, value.lanes)
       # Arrays first: their elements may be made of variables that are scalars.
@@ -109,18 +101,13 @@ def _constant(body, value):
   The lanes of an operand are rows that are apart; those of a copy are vectors.
   """
   value = body.settled(value)
-  is_operand = isinstance(value, values.Memory) and value.buffer.startswith(
-      "in"
-  )
-  if not (is_operand and value.lanes):
+  if not isinstance(value, values.Memory) or not value.lanes:
     return value
-  if not values.is_small(value.shape, _MOST_COPIED):
+  if value.buffer.kind != values.Kind.OPERAND or not values.is_small(
+      value.shape, _MOST_COPIED
+  ):
     return value
   return body.writer.copied(value, True)
-
-
-def _reads(args):
-  return frozenset().union(*(x.reads for x in args))
 
 
 @rule("scan", of_keys=True, folds=False)
@@ -142,7 +129,7 @@ def _scan(body, equation, *args):
     t = f"({cpp.dim(length)} - 1 - {step})" if params["reverse"] else step
     rows = [body.loaded(x.row(t)) for x in xs]
     found = body.run(
-        closed, [*fixed, *carry, *rows], pinned=_reads([*fixed, *xs])
+        closed, [*fixed, *carry, *rows], pinned=values.reads([*fixed, *xs])
     )
     for to, value in zip(ys, found[carries:]):
       if to is not None:
@@ -164,9 +151,9 @@ def _while(body, equation, *args):
   fixed = [_constant(body, x) for x in args[: first + second]]
   of_cond, of_body = fixed[:first], fixed[first:]
   carry = _variables(body, args[first + second :], lanes, fixed)
-  pinned = _reads(fixed)
+  pinned = values.reads(fixed)
   with writer.block("while (true)"):
-    kept = pinned | _reads(carry)
+    kept = pinned | values.reads(carry)
     (goes_on,) = body.run(params["cond_jaxpr"], [*of_cond, *carry], pinned=kept)
     text = writer.names_of(goes_on).item()
     if ragged and body.mask:
@@ -232,9 +219,9 @@ def _cond(body, equation, which, *args):
       continue
     changed = _changed(body, branches, k, args, own)
     # An operand changes once.
-    is_new = changed is None or changed.reads & _reads(outs)
+    is_new = changed is None or changed.reads & values.reads(outs)
     outs.append(writer.buffer(shape, dtype, own) if is_new else changed)
-  pinned = _reads(args) - _reads(outs)
+  pinned = values.reads(args) - values.reads(outs)
   name = writer.names_of(which).item()
   last = len(branches) - 1
   for k, branch in enumerate(branches):

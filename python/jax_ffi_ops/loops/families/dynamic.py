@@ -34,14 +34,14 @@ class Window:
       return self.memory.at(index)
     to = cpp.type_of(self.memory.dtype, True)
     place = self.memory.place(index)
-    return f"At<{to}>({self.memory.buffer}, {place}, {self.lanes})"
+    return f"At<{to}>({self.memory.buffer.name}, {place}, {self.lanes})"
 
   def write(self, body, index: Sequence[str], text: str) -> None:
     if body.mask and self.memory.lanes:
       text = f"Select({body.mask}, {text}, {self.read(index)})"
     put = f"{self.memory.at(index)} = {text};"
     if self.lanes is not None:
-      place = f"{self.memory.buffer}, {self.memory.place(index)}"
+      place = f"{self.memory.buffer.name}, {self.memory.place(index)}"
       put = f"Put({place}, {self.lanes}, {text});"
     body.writer.line(put)
 
@@ -96,7 +96,7 @@ def _dynamic_slice(body, equation, x, *starts):
   window = _window(body, memory, sizes, starts)
   if window.lanes is None:
     return body.loaded(window.memory)
-  lazy = values.Lazy(sizes, x.dtype, True, window.read, memory.reads)
+  lazy = values.Lazy(sizes, x.dtype, True, window.read, (memory,))
   return body.loaded(body.settled(lazy))
 
 
@@ -131,12 +131,11 @@ def _changed(body, equation, x, parts, change) -> values.Value:
   is_patch = equation.name in ("dynamic_update_slice", "scatter-add")
   is_patch &= values.is_zero(x) and not values.is_small(x.shape)
   if is_patch and equation.destinations[0] is None:
-    sources = frozenset().union(*(v.reads for v in parts))
 
     def write(out, adds):
       change(out, "scatter-add" if adds else equation.name)
 
-    return values.Patch(x.shape, x.dtype, lanes, write, sources)
+    return values.Patch(x.shape, x.dtype, lanes, write, parts)
   out = body.changing(x, lanes)
   change(out, equation.name)
   return out

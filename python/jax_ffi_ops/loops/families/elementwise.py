@@ -104,8 +104,7 @@ def apply(
       return text
     return writer.named(f"({cpp.inner(text, dtype, lanes)})", text)
 
-  sources = frozenset().union(*(x.reads for x in readable))
-  lazy = values.Lazy(shape, np.dtype(dtype), lanes, element, sources)
+  lazy = values.Lazy(shape, np.dtype(dtype), lanes, element, readable, True)
   return lazy if equation.uses == (1,) else writer.in_memory(lazy)
 
 
@@ -169,15 +168,16 @@ def _sin_cos(body, equation, x):
   """Computes both in one if both are read."""
   writer, n = body.writer, cpp.dim(x.size)
   x = writer.in_memory(x)
-  if not x.is_contiguous or x.buffer[0] != "a":  # Not a plain pointer.
+  if not x.is_contiguous or x.buffer.kind != values.Kind.OWN:
     x = writer.copied(x, x.lanes)
   (other,) = {"cos", "sin"} - {equation.name}
   twin = body.twin(equation, other)
   to = {equation.name: writer.buffer(x.shape, x.dtype, x.lanes)}
   if twin is not None:
     to[other] = writer.buffer(x.shape, x.dtype, x.lanes)
-  names = [to[k].buffer if k in to else "nullptr" for k in ("sin", "cos")]
-  writer.line(f"SinCos({n}, {x.buffer} + {x.place([])}, {', '.join(names)});")
+  names = [to[k].buffer.name if k in to else "nullptr" for k in ("sin", "cos")]
+  begin = f"{x.buffer.name} + {x.place([])}"
+  writer.line(f"SinCos({n}, {begin}, {', '.join(names)});")
   if twin is not None:
     body.know(twin, body.loaded(to[other]))
   return body.loaded(to[equation.name])

@@ -7,7 +7,6 @@ of them goes where.
 """
 
 from collections.abc import Callable
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,9 @@ from jax_ffi_ops.loops import values
 from jax_ffi_ops.loops.families import dynamic
 from jax_ffi_ops.loops.rules import rule
 
+# Of a view that only says where elements go.
+_NOWHERE = values.Buffer("", values.Kind.OWN)
+
 View = Callable[[values.Memory], values.Memory | None]
 
 
@@ -24,7 +26,7 @@ def moved(body: Any, x: values.Value, view: View) -> values.Value:
   """Returns a view of an array. The function gives None if strides cannot."""
   is_constant = isinstance(x, values.Constant) and values.is_small(x.shape)
   if is_constant or isinstance(x, values.Scalars):
-    found = view(values.Memory.of("", x.shape, x.dtype, x.lanes))
+    found = view(values.Memory.of(_NOWHERE, x.shape, x.dtype, x.lanes))
     if values.is_small(found.shape):
       return body.writer.picked(x, found.places())
   memory = body.writer.in_memory(x)
@@ -53,7 +55,9 @@ def _transpose(body, equation, x):
   if isinstance(x, values.Lazy) and equation.uses == (1,):
     back = np.argsort(dims)
     element = lambda index: x.at([index[d] for d in back])
-    return dataclasses.replace(x, shape=equation.shape, element=element)
+    return values.Lazy(
+        equation.shape, x.dtype, x.lanes, element, (x,), is_zero=x.is_zero
+    )
   return moved(body, x, lambda x: x.ordered(dims))
 
 
@@ -70,7 +74,7 @@ def _stretched(body, x, shape, dims=()):
   if x.size == 1 and not is_memory and not values.is_small(shape):
     text, is_zero = body.writer.names_of(x).item(), values.is_zero(x)
     return values.Lazy(
-        shape, x.dtype, x.lanes, lambda index: text, frozenset(), is_zero
+        shape, x.dtype, x.lanes, lambda index: text, is_zero=is_zero
     )
 
   def view(x):
@@ -103,7 +107,7 @@ def _assembled(body, equation, *parts) -> values.Value:
   lanes = any(x.lanes for x, *_ in parts)
   if all(values.is_small(n) for n in (shape, *(x.shape for x, *_ in parts))):
     names = np.empty(cpp.size(shape), object)
-    whole = values.Memory.of("", shape, dtype, lanes)
+    whole = values.Memory.of(_NOWHERE, shape, dtype, lanes)
     for x, *where in parts:
       places = whole.part(x.shape, *where).places()
       names[places] = writer.names_in_lanes(x, lanes)
@@ -156,7 +160,7 @@ def _patch(body, equation, x, starts, steps):
     name = "scatter-add" if adds else "scatter"
     dynamic.combine(body, window, own, name)
 
-  return values.Patch(equation.shape, x.dtype, x.lanes, write, x.reads)
+  return values.Patch(equation.shape, x.dtype, x.lanes, write, (x,))
 
 
 @rule("iota")
@@ -164,6 +168,4 @@ def _iota(body, equation, *sizes):
   del body, sizes
   d, ctype = equation.params["dimension"], cpp.scalar(equation.dtype)
   element = lambda index: f"static_cast<{ctype}>({index[d]})"
-  return values.Lazy(
-      equation.shape, equation.dtype, False, element, frozenset()
-  )
+  return values.Lazy(equation.shape, equation.dtype, False, element)
