@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the coefficients of xla_ffi_ops/kit/math: `polynomials.py [NAME...]`.
+"""Prints the coefficients of xla_ffi_ops/vec/math: `polynomials.py [NAME...]`.
 
 Each polynomial is near the best one: Lawson's algorithm fits it by least
 squares, and gives points of large errors more weight until all largest errors

@@ -17,7 +17,8 @@ cuda_library = _cuda_library
 def xla_ffi_kernel(name, copts = [], deps = [], **kwargs):
     """A CPU kernel: plain C++ on pointers and sizes, optimized for speed.
 
-    It can include those headers of the kit that do not include XLA's (device.h, float16.h, rows.h).
+    It can include those headers that do not include XLA's: all of xla_ffi_ops/vec, and those of
+    xla_ffi_ops/rows that run formulas.
 
     Args:
       name: makes the cc_library of this name.
@@ -28,7 +29,7 @@ def xla_ffi_kernel(name, copts = [], deps = [], **kwargs):
     cc_library(
         name = name,
         copts = KERNEL_COPTS + copts,
-        deps = deps + [Label("//xla_ffi_ops/kit:kernel")],
+        deps = deps + [Label("//xla_ffi_ops:kernel")],
         **kwargs
     )
 
@@ -188,7 +189,7 @@ def xla_ffi_op_library(name, deps = [], copts = [], cuda_copts = [], **kwargs):
     cc_library(
         name = op + ".formula",
         hdrs = native.glob([op + ".h"], allow_empty = True),
-        deps = deps + [Label("//xla_ffi_ops/kit:kernel")],
+        deps = deps + [Label("//xla_ffi_ops:kernel")],
         **kwargs
     )
     xla_ffi_kernel(
@@ -442,7 +443,7 @@ def xla_ffi_jax_op(
         # What a kernel does not use of a row is read in its text alone.
         # What is fused is written as MulAdd.
         copts = KERNEL_COPTS + ["-ffp-contract=off", "-fwrapv", "-Wno-psabi", "-Wno-unused"],
-        deps = deps + [Label("//xla_ffi_ops/lanes")],
+        deps = deps + [Label("//xla_ffi_ops:loops")],
         **private
     )
     xla_ffi_extension(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A handler that returns before its work is done, by XLA's own API: see
-// ParallelFor in xla_ffi_ops/kit/parallel.h for what does this for you.
+// ParallelFor in xla_ffi_ops/threads/parallel.h for what does this for you.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

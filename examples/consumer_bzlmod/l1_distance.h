@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/kit/rows.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/row_map.h"
 
 namespace my_project {
 

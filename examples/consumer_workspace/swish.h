@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/vec/device.h"
 
 namespace my_project {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/vec/device.h"
 
 namespace legacy {
 

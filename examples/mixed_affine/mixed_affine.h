@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/float16.h"
 
 namespace mixed_affine {
 

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/cuda/launch_rows.cuh"
 #include "xla_ffi_ops/ffi.h"
-#include "xla_ffi_ops/kit/formula.h"
+#include "xla_ffi_ops/rows/cuda/launch_rows.cuh"
+#include "xla_ffi_ops/rows/formula.h"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "xla_ffi_ops/cuda/convert.cuh"
-#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/vec/convert.cuh"
+#include "xla_ffi_ops/vec/float16.h"
 
 namespace xla_ffi_ops {
 

@@ -29,6 +29,17 @@ def native_op(name, deps = []):
         ],
     )
 
+    # For //tests:rooms_test.
+    native.filegroup(
+        name = "sources",
+        srcs = native.glob([
+            "*.cc",
+            "*.cu",
+            "*.h",
+        ]),
+        visibility = ["//python/jax_ffi_ops/ops:__pkg__"],
+    )
+
 def python_ops(name, ops, cpu_only = [], forward_only = [], more = {}, uses = {}):
     """A py_library and a shared object for each op of python/jax_ffi_ops/ops.
 
@@ -82,4 +93,11 @@ def python_ops(name, ops, cpu_only = [], forward_only = [], more = {}, uses = {}
         name = "handlers",
         srcs = ["//xla_ffi_ops/ops/{0}:{0}_ffi.cc".format(op) for op in ops],
         visibility = ["//docs:__pkg__"],
+    )
+
+    # For //tests:rooms_test.
+    native.filegroup(
+        name = "sources",
+        srcs = ["//xla_ffi_ops/ops/{}:sources".format(op) for op in ops],
+        visibility = ["//tests:__pkg__"],
     )

@@ -8,10 +8,10 @@
 #include <limits>
 #include <type_traits>
 
-#include "xla_ffi_ops/kit/convert_rows.h"
-#include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/vec/convert_rows.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/float16.h"
 
 namespace xla_ffi_ops::internal {
 

@@ -13,12 +13,12 @@
 #include <limits>
 #include <type_traits>
 
-#include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/kit/exp.h"
-#include "xla_ffi_ops/kit/log.h"
 #include "xla_ffi_ops/scans/scan_ops.h"
 #include "xla_ffi_ops/scans/scan_row.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/math/kernel_exp.h"
+#include "xla_ffi_ops/vec/math/kernel_log.h"
 
 namespace xla_ffi_ops::internal {
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "xla_ffi_ops/kit/cpu_level.h"
 #include "xla_ffi_ops/scans/column_totals.h"
 #include "xla_ffi_ops/scans/elements.h"
 #include "xla_ffi_ops/scans/log_sum_exp.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
 
 namespace xla_ffi_ops::internal {
 

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <cstring>
 
-#include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/kit/float16.h"
-#include "xla_ffi_ops/scans/half_vectors.h"
-#include "xla_ffi_ops/scans/transpose_lanes.h"
-#include "xla_ffi_ops/scans/vectors.h"
+#include "xla_ffi_ops/scans/scan_halves.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/lanes/transpose_lanes.h"
+#include "xla_ffi_ops/vec/shuffles.h"
 
 namespace xla_ffi_ops::internal {
 

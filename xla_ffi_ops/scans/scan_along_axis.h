@@ -7,9 +7,13 @@
 #include <memory>
 #include <type_traits>
 
-#include "xla_ffi_ops/ffi.h"
+#include "xla_ffi_ops/handler/checks.h"
+#include "xla_ffi_ops/handler/dtype.h"
+#include "xla_ffi_ops/handler/handler.h"
 #include "xla_ffi_ops/scans/scan_kernel.h"
 #include "xla_ffi_ops/scans/scan_ops.h"
+#include "xla_ffi_ops/threads/handler_result.h"
+#include "xla_ffi_ops/threads/parallel.h"
 
 namespace xla_ffi_ops {
 

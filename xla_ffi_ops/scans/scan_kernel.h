@@ -8,9 +8,9 @@
 #include <cstring>
 #include <memory>
 
-#include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/kit/types.h"
 #include "xla_ffi_ops/scans/elements.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/types.h"
 
 namespace xla_ffi_ops {
 

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/scans/scan_ops.h"
 #include "xla_ffi_ops/scans/vector_scan.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops::internal {
 

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "xla_ffi_ops/kit/device.h"
 #include "xla_ffi_ops/scans/row_vectors.h"
 #include "xla_ffi_ops/scans/scan_ops.h"
-#include "xla_ffi_ops/scans/vectors.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/shuffles.h"
 
 namespace xla_ffi_ops::internal {
 

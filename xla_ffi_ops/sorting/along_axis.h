@@ -8,10 +8,14 @@
 #include <memory>
 #include <string>
 
-#include "xla_ffi_ops/ffi.h"
-#include "xla_ffi_ops/sorting/keys.h"
-#include "xla_ffi_ops/sorting/row_kernel.h"
+#include "xla_ffi_ops/handler/checks.h"
+#include "xla_ffi_ops/handler/dtype.h"
+#include "xla_ffi_ops/handler/handler.h"
+#include "xla_ffi_ops/sorting/kernels/sort_kernels.h"
+#include "xla_ffi_ops/sorting/keys/keys.h"
 #include "xla_ffi_ops/sorting/sort_rows.h"
+#include "xla_ffi_ops/threads/handler_result.h"
+#include "xla_ffi_ops/threads/parallel.h"
 
 namespace xla_ffi_ops {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "xla_ffi_ops/kit/handler_result.h"
-#include "xla_ffi_ops/kit/parallel.h"
-#include "xla_ffi_ops/sorting/row_kernel.h"
+#include "xla_ffi_ops/sorting/kernels/sort_kernels.h"
+#include "xla_ffi_ops/threads/handler_result.h"
+#include "xla_ffi_ops/threads/parallel.h"
 
 namespace xla_ffi_ops {
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The level of x86-64 that CPU kernels use, as kit/cpu_level.h has it."""
+"""The level of x86-64 that CPU kernels use, as vec/cpu_level.h has it."""
 
 import functools
 import os

@@ -33,11 +33,11 @@ _HEAD = """\
 #include <vector>
 
 #include "xla_ffi_ops/ffi.h"
-#include "xla_ffi_ops/lanes/blocks.h"
-#include "xla_ffi_ops/lanes/dot.h"
-#include "xla_ffi_ops/lanes/halves.h"
-#include "xla_ffi_ops/lanes/math.h"
-#include "xla_ffi_ops/lanes/vectors.h"
+#include "xla_ffi_ops/loops/blocks.h"
+#include "xla_ffi_ops/loops/dot.h"
+#include "xla_ffi_ops/vec/lanes/lane_halves.h"
+#include "xla_ffi_ops/vec/lanes/lane_math.h"
+#include "xla_ffi_ops/vec/lanes/lanes.h"
 
 namespace xla_ffi_ops {
 namespace {

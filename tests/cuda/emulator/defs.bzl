@@ -41,7 +41,7 @@ def emulated_tests(name, handlers):
         local_defines = ['OP_CU=\\"{}/{}.cu\\"'.format(folder, name)],
         deps = [
             _EMULATOR + "emulator",
-            "//xla_ffi_ops/cuda:sources",
+            "//xla_ffi_ops/rows:cuda_sources",
             ":sources",
         ],
     )

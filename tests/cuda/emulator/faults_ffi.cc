@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/cuda/launch.cuh"
-#include "xla_ffi_ops/cuda/row_threads.cuh"
 #include "xla_ffi_ops/cuda/stream_device.cuh"
+#include "xla_ffi_ops/rows/cuda/row_threads.cuh"
 
 namespace xla_ffi_ops {
 namespace {

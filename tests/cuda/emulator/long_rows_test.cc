@@ -3,7 +3,7 @@
 // their length or number.
 // clang-format off: the first file takes the place of one that the second uses.
 #include "tests/cuda/emulator/cluster.cuh"
-#include "xla_ffi_ops/cuda/launch_rows.cuh"
+#include "xla_ffi_ops/rows/cuda/launch_rows.cuh"
 // clang-format on
 
 #include <cmath>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tests/kit/cpp/terms.h"
-#include "xla_ffi_ops/kit/formula.h"
+#include "xla_ffi_ops/rows/formula.h"
 
 namespace xla_ffi_ops {
 namespace {

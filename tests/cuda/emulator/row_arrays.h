@@ -15,9 +15,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "xla_ffi_ops/kit/float16.h"
-#include "xla_ffi_ops/kit/rows.h"
-#include "xla_ffi_ops/kit/workspace.h"
+#include "xla_ffi_ops/rows/workspace.h"
+#include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/row_map.h"
 
 namespace xla_ffi_ops {
 

@@ -20,10 +20,10 @@
 #include "tests/cuda/emulator/include/cuda_runtime.h"
 #include "tests/cuda/emulator/row_arrays.h"
 #include "tests/cuda/emulator/run_exactly.h"
-#include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/kit/float16.h"
-#include "xla_ffi_ops/kit/run_formula.h"
-#include "xla_ffi_ops/kit/types.h"
+#include "xla_ffi_ops/rows/run_formula.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/types.h"
 
 namespace xla_ffi_ops {
 

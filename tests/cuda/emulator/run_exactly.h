@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "tests/cuda/emulator/row_arrays.h"
-#include "xla_ffi_ops/kit/formula.h"
-#include "xla_ffi_ops/kit/rows.h"
-#include "xla_ffi_ops/kit/run_formula.h"
+#include "xla_ffi_ops/rows/formula.h"
+#include "xla_ffi_ops/rows/run_formula.h"
+#include "xla_ffi_ops/vec/row_map.h"
 
 namespace xla_ffi_ops {
 

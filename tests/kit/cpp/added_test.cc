@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "tests/kit/cpp/fake_xla.h"
-#include "xla_ffi_ops/kit/cpu_kernels.h"
-#include "xla_ffi_ops/kit/float16.h"
-#include "xla_ffi_ops/kit/formula.h"
+#include "xla_ffi_ops/rows/cpu/cpu_kernels.h"
+#include "xla_ffi_ops/rows/formula.h"
+#include "xla_ffi_ops/vec/float16.h"
 
 namespace xla_ffi_ops {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks of shapes that no array has: a frame made by hand may have them.
-#include "xla_ffi_ops/kit/checks.h"
+#include "xla_ffi_ops/handler/checks.h"
 
 #include <cstdint>
 #include <string>

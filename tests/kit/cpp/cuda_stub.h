@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "xla/ffi/api/ffi.h"
-#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops {
 

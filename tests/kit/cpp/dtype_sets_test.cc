@@ -5,7 +5,7 @@
 
 #include "tests/kit/cpp/fake_xla.h"
 #include "xla/ffi/api/ffi.h"
-#include "xla_ffi_ops/kit/dtype.h"
+#include "xla_ffi_ops/handler/dtype.h"
 
 namespace xla_ffi_ops {
 namespace {

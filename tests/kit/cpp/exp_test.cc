@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // ExpUpToZero against the exponential function of long double.
-#include "xla_ffi_ops/kit/exp.h"
-
 #include <cmath>
 #include <cstdio>
 #include <limits>
 
 #include "tests/kit/cpp/fake_xla.h"
-#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/math/kernel_exp.h"
 
 namespace xla_ffi_ops {
 namespace {

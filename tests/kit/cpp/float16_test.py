@@ -42,7 +42,7 @@ def _load():
             "-fPIC",
             f"-I{_FOLDER.parent}",
             _FOLDER / "float16_test_lib.cc",
-            _FOLDER.parent / "xla_ffi_ops/kit/convert_rows.cc",
+            _FOLDER.parent / "xla_ffi_ops/vec/convert_rows.cc",
             "-o",
             path,
         ],

@@ -3,10 +3,10 @@
 // arrays, in loops that are vectorized as those of a kernel.
 #include <cstdint>
 
-#include "xla_ffi_ops/kit/convert_rows.h"
-#include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/vec/convert_rows.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/float16.h"
 
 #ifdef __SSE__
 #include <xmmintrin.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages that memory does not have yet.
-#include "xla_ffi_ops/kit/fresh_pages.h"
+#include "xla_ffi_ops/vec/fresh_pages.h"
 
 #include <sys/mman.h>
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // LogOnePlus against the logarithm of long double: over all powers of 2 that
 // scans reach, and where the exponent of 1 + x changes.
-#include "xla_ffi_ops/kit/log.h"
-
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
 
 #include "tests/kit/cpp/fake_xla.h"
+#include "xla_ffi_ops/vec/math/kernel_log.h"
 
 namespace xla_ffi_ops {
 namespace {

@@ -8,8 +8,8 @@
 #include "tests/kit/cpp/pools.h"
 #include "tests/kit/cpp/terms.h"
 #include "xla_ffi_ops/ffi.h"
-#include "xla_ffi_ops/kit/cpu_kernels.h"
-#include "xla_ffi_ops/kit/formula.h"
+#include "xla_ffi_ops/rows/cpu/cpu_kernels.h"
+#include "xla_ffi_ops/rows/formula.h"
 
 namespace xla_ffi_ops {
 namespace {

@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <cstring>
 
-#include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/kit/math/erf.h"
-#include "xla_ffi_ops/kit/math/exp.h"
-#include "xla_ffi_ops/kit/math/hyperbolic.h"
-#include "xla_ffi_ops/kit/math/inverse_trigonometric.h"
-#include "xla_ffi_ops/kit/math/log.h"
-#include "xla_ffi_ops/kit/math/pow.h"
-#include "xla_ffi_ops/kit/math/roots.h"
-#include "xla_ffi_ops/kit/math/trigonometric.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/math/erf.h"
+#include "xla_ffi_ops/vec/math/exp.h"
+#include "xla_ffi_ops/vec/math/hyperbolic.h"
+#include "xla_ffi_ops/vec/math/inverse_trigonometric.h"
+#include "xla_ffi_ops/vec/math/log.h"
+#include "xla_ffi_ops/vec/math/pow.h"
+#include "xla_ffi_ops/vec/math/roots.h"
+#include "xla_ffi_ops/vec/math/trigonometric.h"
 
 namespace xla_ffi_ops {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of kit/math as loops over arrays: as kernels are compiled,
+// The functions of vec/math as loops over arrays: as kernels are compiled,
 // which tests are not.
 #ifndef XLA_FFI_OPS_TESTS_KIT_CPP_MATH_FUNCTIONS_H_
 #define XLA_FFI_OPS_TESTS_KIT_CPP_MATH_FUNCTIONS_H_

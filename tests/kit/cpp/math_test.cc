@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounds that the headers of kit/math state, against the C library's
+// The bounds that the headers of vec/math state, against the C library's
 // functions of a wider type: for float double's, for double long double's. Also
 // special values, flushed subnormal numbers, and that vectors of all sizes give
 // the same bits. With the argument `all`, all values of float, against our own

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "tests/kit/cpp/fake_xla.h"
-#include "xla_ffi_ops/kit/float16.h"
-#include "xla_ffi_ops/scans/half_vectors.h"
+#include "xla_ffi_ops/scans/scan_halves.h"
+#include "xla_ffi_ops/vec/float16.h"
 
 namespace xla_ffi_ops::internal {
 namespace {

@@ -11,7 +11,7 @@
 #include "tests/kit/cpp/fake_xla.h"
 #include "tests/kit/cpp/pools.h"
 #include "xla/ffi/api/ffi.h"
-#include "xla_ffi_ops/kit/parallel.h"
+#include "xla_ffi_ops/threads/parallel.h"
 
 namespace xla_ffi_ops {
 namespace {

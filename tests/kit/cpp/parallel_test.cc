@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ranges of parallel.h, which are the same for any number of threads.
-#include "xla_ffi_ops/kit/parallel.h"
+#include "xla_ffi_ops/threads/parallel.h"
 
 #include <algorithm>
 #include <atomic>

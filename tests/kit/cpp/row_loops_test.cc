@@ -14,10 +14,10 @@
 #include "tests/kit/cpp/fake_xla.h"
 #include "tests/kit/cpp/pools.h"
 #include "xla/ffi/api/ffi.h"
-#include "xla_ffi_ops/kit/checks.h"
-#include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/kit/parallel.h"
-#include "xla_ffi_ops/kit/sum_rows.h"
+#include "xla_ffi_ops/handler/checks.h"
+#include "xla_ffi_ops/rows/calls/sum_rows.h"
+#include "xla_ffi_ops/threads/parallel.h"
+#include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "tests/kit/cpp/fake_xla.h"
 #include "tests/kit/cpp/pools.h"
-#include "xla_ffi_ops/kit/float16.h"
-#include "xla_ffi_ops/scans/recurrence_threads.h"
+#include "xla_ffi_ops/scans/recurrences/recurrence_threads.h"
 #include "xla_ffi_ops/scans/scan_along_axis.h"
+#include "xla_ffi_ops/vec/float16.h"
 
 namespace xla_ffi_ops {
 namespace {

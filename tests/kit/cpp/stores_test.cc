@@ -9,12 +9,12 @@
 #include <memory>
 
 #include "tests/kit/cpp/fake_xla.h"
-#include "xla_ffi_ops/kit/cpu_kernels.h"
-#include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/kit/float16.h"
-#include "xla_ffi_ops/kit/formula.h"
-#include "xla_ffi_ops/kit/rows.h"
-#include "xla_ffi_ops/kit/run_formula.h"
+#include "xla_ffi_ops/rows/cpu/cpu_kernels.h"
+#include "xla_ffi_ops/rows/formula.h"
+#include "xla_ffi_ops/rows/run_formula.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/row_map.h"
 
 namespace xla_ffi_ops {
 namespace {

@@ -12,7 +12,7 @@
 #include <random>
 #include <vector>
 
-#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/vec/float16.h"
 
 namespace xla_ffi_ops {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/vec/float16.h"
 
 namespace row_dot_ffi {
 

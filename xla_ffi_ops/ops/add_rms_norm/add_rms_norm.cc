@@ -2,7 +2,7 @@
 // The CPU kernels of add_rms_norm.
 #include "xla_ffi_ops/ops/add_rms_norm/add_rms_norm.h"
 
-#include "xla_ffi_ops/kit/cpu_kernels.h"
+#include "xla_ffi_ops/rows/cpu/cpu_kernels.h"
 
 namespace xla_ffi_ops {
 

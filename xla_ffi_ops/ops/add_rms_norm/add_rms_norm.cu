@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels of add_rms_norm.
-#include "xla_ffi_ops/cuda/launch_rows.cuh"
 #include "xla_ffi_ops/ops/add_rms_norm/add_rms_norm.h"
+#include "xla_ffi_ops/rows/cuda/launch_rows.cuh"
 
 namespace xla_ffi_ops {
 

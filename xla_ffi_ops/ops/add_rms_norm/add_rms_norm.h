@@ -11,9 +11,9 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/kit/formula.h"
-#include "xla_ffi_ops/kit/types.h"
 #include "xla_ffi_ops/ops/rms_norm/rms_norm.h"
+#include "xla_ffi_ops/rows/formula.h"
+#include "xla_ffi_ops/vec/types.h"
 
 namespace xla_ffi_ops::add_rms_norm {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handlers of cumlogsumexp, (n,*)->(n,*), also from a start,
 // (n,*),(*)->(n,*), and of totals, (n,*)->(*).
+#include "xla_ffi_ops/ffi.h"
 #include "xla_ffi_ops/scans/scan_along_axis.h"
 
 namespace xla_ffi_ops {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "xla_ffi_ops/scans/recurrence_columns.h"
-#include "xla_ffi_ops/scans/recurrence_rows.h"
+#include "xla_ffi_ops/scans/recurrences/recurrence_columns.h"
+#include "xla_ffi_ops/scans/recurrences/recurrence_rows.h"
 
 namespace xla_ffi_ops {
 

@@ -2,7 +2,7 @@
 // The CPU kernels of layer_norm.
 #include "xla_ffi_ops/ops/layer_norm/layer_norm.h"
 
-#include "xla_ffi_ops/kit/cpu_kernels.h"
+#include "xla_ffi_ops/rows/cpu/cpu_kernels.h"
 
 namespace xla_ffi_ops {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <complex>
 
-#include "xla_ffi_ops/scans/filter_gradients.h"
-#include "xla_ffi_ops/scans/filter_signals.h"
+#include "xla_ffi_ops/scans/filters/filter_gradients.h"
+#include "xla_ffi_ops/scans/filters/filter_signals.h"
 
 namespace xla_ffi_ops {
 

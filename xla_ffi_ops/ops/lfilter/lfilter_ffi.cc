@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/ffi.h"
-#include "xla_ffi_ops/scans/filter.h"
+#include "xla_ffi_ops/scans/filters/filter.h"
 
 namespace xla_ffi_ops {
 namespace {

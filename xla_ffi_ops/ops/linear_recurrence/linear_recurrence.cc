@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <complex>
 
-#include "xla_ffi_ops/kit/float16.h"
-#include "xla_ffi_ops/scans/recurrence_column_ends.h"
-#include "xla_ffi_ops/scans/recurrence_columns.h"
-#include "xla_ffi_ops/scans/recurrence_row_ends.h"
-#include "xla_ffi_ops/scans/recurrence_rows.h"
+#include "xla_ffi_ops/scans/recurrences/recurrence_column_ends.h"
+#include "xla_ffi_ops/scans/recurrences/recurrence_columns.h"
+#include "xla_ffi_ops/scans/recurrences/recurrence_row_ends.h"
+#include "xla_ffi_ops/scans/recurrences/recurrence_rows.h"
+#include "xla_ffi_ops/vec/float16.h"
 
 namespace xla_ffi_ops {
 

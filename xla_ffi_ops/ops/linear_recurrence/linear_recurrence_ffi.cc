@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "xla_ffi_ops/ffi.h"
-#include "xla_ffi_ops/scans/recurrence_threads.h"
+#include "xla_ffi_ops/scans/recurrences/recurrence_threads.h"
 
 namespace xla_ffi_ops {
 namespace {

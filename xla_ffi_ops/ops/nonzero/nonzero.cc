@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/kit/places.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/places.h"
 
 namespace xla_ffi_ops::nonzero {
 namespace {

@@ -2,7 +2,7 @@
 // The CPU kernels of rms_norm.
 #include "xla_ffi_ops/ops/rms_norm/rms_norm.h"
 
-#include "xla_ffi_ops/kit/cpu_kernels.h"
+#include "xla_ffi_ops/rows/cpu/cpu_kernels.h"
 
 namespace xla_ffi_ops {
 

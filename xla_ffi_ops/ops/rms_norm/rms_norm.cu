@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels of rms_norm.
-#include "xla_ffi_ops/cuda/launch_rows.cuh"
 #include "xla_ffi_ops/ops/rms_norm/rms_norm.h"
+#include "xla_ffi_ops/rows/cuda/launch_rows.cuh"
 
 namespace xla_ffi_ops {
 

@@ -16,8 +16,8 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/kit/formula.h"
-#include "xla_ffi_ops/kit/types.h"
+#include "xla_ffi_ops/rows/formula.h"
+#include "xla_ffi_ops/vec/types.h"
 
 namespace xla_ffi_ops::rms_norm {
 

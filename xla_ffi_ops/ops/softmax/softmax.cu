@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels of softmax.
-#include "xla_ffi_ops/cuda/launch_rows.cuh"
 #include "xla_ffi_ops/ops/softmax/softmax.h"
+#include "xla_ffi_ops/rows/cuda/launch_rows.cuh"
 
 namespace xla_ffi_ops {
 

@@ -11,9 +11,9 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/kit/exp.h"
-#include "xla_ffi_ops/kit/formula.h"
-#include "xla_ffi_ops/kit/types.h"
+#include "xla_ffi_ops/rows/formula.h"
+#include "xla_ffi_ops/vec/math/kernel_exp.h"
+#include "xla_ffi_ops/vec/types.h"
 
 namespace xla_ffi_ops::softmax {
 

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/scans/lane_numbers.h"
-#include "xla_ffi_ops/scans/lane_rows.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/lanes/lane_numbers.h"
+#include "xla_ffi_ops/vec/lanes/lane_rows.h"
 
 namespace xla_ffi_ops {
 namespace internal {

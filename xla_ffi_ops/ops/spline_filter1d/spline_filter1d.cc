@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/kit/device.h"
-#include "xla_ffi_ops/scans/filter_signals.h"
+#include "xla_ffi_ops/scans/filters/filter_signals.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops {
 namespace internal {

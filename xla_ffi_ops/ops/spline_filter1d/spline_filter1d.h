@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "xla_ffi_ops/scans/recurrence.h"
+#include "xla_ffi_ops/scans/recurrences/recurrence.h"
 
 namespace xla_ffi_ops {
 

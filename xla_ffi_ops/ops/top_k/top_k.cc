@@ -6,8 +6,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "xla_ffi_ops/kit/cpu_level.h"
-#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops::top_k {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "xla_ffi_ops/kit/device.h"
+#include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops::top_k {
 

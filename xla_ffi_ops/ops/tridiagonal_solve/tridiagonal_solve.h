@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/kit/rows.h"
+#include "xla_ffi_ops/vec/row_map.h"
 
 namespace xla_ffi_ops {
 

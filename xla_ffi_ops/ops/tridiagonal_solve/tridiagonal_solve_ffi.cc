@@ -4,7 +4,7 @@
 
 #include "xla_ffi_ops/ffi.h"
 #include "xla_ffi_ops/ops/tridiagonal_solve/tridiagonal_solve.h"
-#include "xla_ffi_ops/scans/lane_numbers.h"
+#include "xla_ffi_ops/vec/lanes/lane_numbers.h"
 
 namespace xla_ffi_ops {
 namespace {

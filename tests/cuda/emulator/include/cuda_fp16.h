@@ -3,7 +3,7 @@
 #ifndef XLA_FFI_OPS_TESTS_CUDA_EMULATOR_INCLUDE_CUDA_FP16_H_
 #define XLA_FFI_OPS_TESTS_CUDA_EMULATOR_INCLUDE_CUDA_FP16_H_
 
-#include "xla_ffi_ops/kit/float16.h"
+#include "xla_ffi_ops/vec/float16.h"
 
 struct __half {
   xla_ffi_ops::Float16 value;

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Converts numbers of 16 bits to float and back, in registers.
+//
+// For Float16, the instructions are written as such: g++ 12 makes none of them
+// from loops, and refuses intrinsics in what is compiled for several levels.
+#ifndef XLA_FFI_OPS_VEC_HALF_VECTORS_H_
+#define XLA_FFI_OPS_VEC_HALF_VECTORS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "xla_ffi_ops/vec/bfloat16_vectors.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/store_vector.h"
+
+namespace xla_ffi_ops::internal {
+
+// These need at least four lanes, and level 3, which has F16C.
+template <int n>
+XLA_FFI_OPS_HD void Widen(Float16, const Halves<n>& x, Vec<float, n>* y) {
+#ifdef __clang__
+  const auto all =
+      __builtin_convertvector((Halves<n, __fp16>)x, Halves<n, float>);
+  std::memcpy(y, &all, sizeof(*y));
+#else
+  asm("vcvtph2ps %1, %0" : "=v"(*y) : "vm"(x));
+#endif
+}
+template <int n>
+XLA_FFI_OPS_HD void Narrow(Float16, const Vec<float, n>& x, Halves<n>* y) {
+#ifdef __clang__
+  Halves<n, float> all{};
+  std::memcpy(&all, &x, sizeof(x));
+  *y = (Halves<n>)__builtin_convertvector(all, Halves<n, __fp16>);
+#else
+  asm("vcvtps2ph $0, %1, %0" : "=v"(*y) : "v"(x));  // $0: to nearest even
+#endif
+}
+
+// Convert n numbers to float and back. If g++ 12 vectorizes a loop over all of
+// a local array, it keeps the array in registers, and not in memory.
+template <int level, int n, typename T>
+XLA_FFI_OPS_HD void WidenBlock(const T* x, float* y) {
+  constexpr int lanes = std::min(n, kVectorBytes<level> / 4);
+  if constexpr (level >= 3 && lanes >= 8) {
+#pragma GCC unroll 4
+    for (int i = 0; i < n; i += lanes) {
+      Vec<float, lanes> wide;
+      Halves<lanes> half;
+      std::memcpy(&half, x + i, sizeof(half));
+      Widen<lanes>(T(), half, &wide);
+      std::memcpy(y + i, &wide, sizeof(wide));
+    }
+  } else {
+    for (int i = 0; i < n; ++i) y[i] = x[i];
+  }
+}
+template <int level, int n, bool nontemporal = false, typename T>
+XLA_FFI_OPS_HD void NarrowBlock(const float* x, T* y) {
+  // Two vectors of float become one of bfloat16.
+  constexpr int vectors = std::is_same_v<T, BFloat16> ? 2 : 1;
+  constexpr int lanes = std::min(n / vectors, kVectorBytes<level> / 4);
+  if constexpr (level >= 3 && vectors * lanes >= 8) {
+#pragma GCC unroll 4
+    for (int i = 0; i < n; i += vectors * lanes) {
+      Vec<float, lanes> wide[vectors];
+      Vec<int16_t, vectors * lanes> half;
+      for (int k = 0; k < vectors; ++k) {
+        std::memcpy(&wide[k], x + i + k * lanes, sizeof(wide[k]));
+      }
+      if constexpr (vectors == 1) {
+        Narrow<lanes>(T(), wide[0], &half);
+      } else {
+        NarrowPair<level, lanes>(wide[0], wide[1], &half);
+      }
+      StoreVector<nontemporal>(half, y + i);
+    }
+  } else {
+    for (int i = 0; i < n; ++i) y[i] = x[i];
+  }
+}
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_VEC_HALF_VECTORS_H_
