@@ -35,10 +35,10 @@
 // Accepts then tells whether the results of the passes are good. If not, all
 // passes run again over the whole row.
 //
-// A formula of two stages has two more formulas: First and Rest, which is a
-// base of it. First stores the last output. Rest reads that as its only input.
-// The CPU runs both for rows of 16 bits, to round once. In all other cases the
-// formula itself runs.
+// A formula may have two more formulas: First, and Rest, which is a base of it.
+// First stores the last output. Rest reads that as its only input. The CPU runs
+// both for rows of 16 bits, to round once. In all other cases the formula
+// itself runs.
 //
 // A formula that rounds to the type of the rows is a template of that type and
 // of Acc.
@@ -148,11 +148,11 @@ inline constexpr bool kAccepts = false;
 template <typename F>
 inline constexpr bool kAccepts<F, std::void_t<decltype(&F::Accepts)>> = true;
 
-// Whether a formula has two stages.
+// Whether a formula has First and Rest.
 template <typename F, typename = void>
-inline constexpr bool kHasStages = false;
+inline constexpr bool kHasFirst = false;
 template <typename F>
-inline constexpr bool kHasStages<F, std::void_t<typename F::First>> = true;
+inline constexpr bool kHasFirst<F, std::void_t<typename F::First>> = true;
 
 // `value` as it is after it was stored in a T.
 template <typename T>

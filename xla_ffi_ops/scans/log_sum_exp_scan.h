@@ -31,7 +31,7 @@ class LogSumExpScan final : public ScanKernel {
     T* y = static_cast<T*>(to);
     for (int64_t row = first; row < first + rows; ++row, x += n, y += n) {
       ScanState base = Start(row);
-      for (int64_t b = 0; b * kBlock < n; ++b) {
+      for (int64_t b = 0; b * kScanBlock < n; ++b) {
         const ScanBlock block(n, reverse, b);
         const ScanState total =
             block.is_last ? ScanState() : Total(x + block.begin, block.count);

@@ -33,6 +33,10 @@ struct ScanState {
   uint64_t bits[2] = {};
 };
 
+// The elements of a block of a long row: of 8 bytes, a quarter of a
+// second-level cache of 512 KiB.
+inline constexpr int64_t kScanBlock = 16 * 1024;
+
 // A scan along an axis of n elements. `reverse` scans from the last one. Rows
 // or columns each start from an element of `starts`, which may be null.
 // Threads may call all functions at once.
@@ -63,11 +67,10 @@ class ScanKernel {
   virtual void ColumnTotals(const void* x, void* totals, int64_t first,
                             int64_t stride, int64_t width) const = 0;
 
-  // A row of more than kBlock elements is scanned in blocks, in Rows too. The
-  // `base` of a block is the total of all blocks before it; each result of the
-  // block includes it. The first block has the base Start(row), and
+  // A row of more than kScanBlock elements is scanned in blocks, in Rows too.
+  // The `base` of a block is the total of all blocks before it; each result of
+  // the block includes it. The first block has the base Start(row), and
   // Join(base, Total(block)) is the base of the next block.
-  static constexpr int64_t kBlock = 16 * 1024;
   virtual ScanState Start(int64_t row) const = 0;
   virtual ScanState Total(const void* x, int64_t count) const = 0;
   virtual ScanState Join(ScanState base, ScanState total) const = 0;
@@ -103,8 +106,8 @@ namespace internal {
 // Block `index` of a row, counted from where the scan begins.
 struct ScanBlock {
   ScanBlock(int64_t n, bool reverse, int64_t index) {
-    const int64_t before = index * ScanKernel::kBlock;
-    count = std::min(ScanKernel::kBlock, n - before);
+    const int64_t before = index * kScanBlock;
+    count = std::min(kScanBlock, n - before);
     begin = reverse ? n - before - count : before;
     is_last = before + count == n;
   }

@@ -23,7 +23,7 @@ class SharedBlocks {
       : kernel_(std::move(kernel)),
         x_(x),
         y_(y),
-        blocks_((kernel_->n - 1) / ScanKernel::kBlock + 1),
+        blocks_((kernel_->n - 1) / kScanBlock + 1),
         bases_(rows * blocks_) {}
 
   int64_t count() const { return static_cast<int64_t>(bases_.size()); }
@@ -152,7 +152,7 @@ HandlerResult ScanRows(const CpuContext& device,
                                        row * columns + column, columns, width);
                      });
   }
-  if (threads > 1 && kernel->in_blocks && n > 4 * ScanKernel::kBlock &&
+  if (threads > 1 && kernel->in_blocks && n > 4 * kScanBlock &&
       rows < 2 * threads) {
     const auto shared =
         std::make_shared<SharedBlocks>(std::move(kernel), from, to, rows);
@@ -189,8 +189,7 @@ HandlerResult ScanTotals(const CpuContext& device,
                      });
   }
   rows *= columns;
-  constexpr int64_t kBlock = ScanKernel::kBlock;
-  if (n <= kBlock) {
+  if (n <= kScanBlock) {
     return ParallelFor(device.pool, rows, Grain(n * kernel->work),
                        [=](int64_t begin, int64_t end) {
                          for (int64_t i = begin; i < end; ++i) {
@@ -200,15 +199,15 @@ HandlerResult ScanTotals(const CpuContext& device,
                          }
                        });
   }
-  const int64_t blocks = (n - 1) / kBlock + 1;
+  const int64_t blocks = (n - 1) / kScanBlock + 1;
   const auto states = std::make_shared<std::vector<ScanState>>(rows * blocks);
   return ParallelFor(
       device.pool, rows * blocks, 1,
       [=](int64_t index, int64_t) {
-        const int64_t begin = index % blocks * kBlock;
+        const int64_t begin = index % blocks * kScanBlock;
         (*states)[index] =
             kernel->Total(from + (index / blocks * n + begin) * bytes,
-                          std::min(kBlock, n - begin));
+                          std::min(kScanBlock, n - begin));
       },
       [=] {
         for (int64_t row = 0; row < rows; ++row) {

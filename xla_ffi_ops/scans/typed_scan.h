@@ -43,7 +43,7 @@ class TypedScan final : public ScanKernel {
       const int64_t index = reverse ? rows - 1 - i : i, row = first + index;
       const T* const x = static_cast<const T*>(from) + index * n;
       T* const y = static_cast<T*>(to) + index * n;
-      const bool is_short = !in_blocks || n <= kBlock;
+      const bool is_short = !in_blocks || n <= kScanBlock;
       if (is_short && starts == nullptr) {
         Scan(x, y, n, kIdentity);  // compiled without it
         continue;
@@ -53,7 +53,7 @@ class TypedScan final : public ScanKernel {
         Scan(x, y, n, base);
         continue;
       }
-      for (int64_t b = 0; b * kBlock < n; ++b) {
+      for (int64_t b = 0; b * kScanBlock < n; ++b) {
         const ScanBlock block(n, reverse, b);
         W total = Scan(x + block.begin, y + block.begin, block.count, base);
         Op::Combine(base, &total);

@@ -24,8 +24,9 @@ struct CpuContext {
 namespace internal {
 
 template <typename Body, typename Finish>
-HandlerResult RunSplit(xla::ffi::ThreadPool pool, int64_t phases, int64_t n,
-                       int64_t grain, bool in_order, Body body, Finish finish) {
+HandlerResult SplitLoop(xla::ffi::ThreadPool pool, int64_t phases, int64_t n,
+                        int64_t grain, bool in_order, Body body,
+                        Finish finish) {
   using Loop = LoopOf<Body, Finish>;
   if (n <= 0) return FinishAll(phases, finish);
   grain = std::max<int64_t>(1, grain);
@@ -57,8 +58,8 @@ template <typename Body, typename Finish = internal::Nothing>
 HandlerResult ParallelPhases(xla::ffi::ThreadPool pool, int64_t phases,
                              int64_t n, int64_t grain, Body body,
                              Finish finish = {}) {
-  return internal::RunSplit(pool, phases, n, grain, /*in_order=*/false,
-                            std::move(body), std::move(finish));
+  return internal::SplitLoop(pool, phases, n, grain, /*in_order=*/false,
+                             std::move(body), std::move(finish));
 }
 
 // Calls body(begin, end) for the ranges of `grain` items, of which the last may
@@ -91,8 +92,8 @@ HandlerResult ParallelFor(xla::ffi::ThreadPool pool, int64_t n, int64_t grain,
 template <typename Body>
 HandlerResult ParallelInOrder(xla::ffi::ThreadPool pool, int64_t n,
                               int64_t grain, Body body) {
-  return internal::RunSplit(pool, 1, n, grain, /*in_order=*/true,
-                            std::move(body), internal::Nothing());
+  return internal::SplitLoop(pool, 1, n, grain, /*in_order=*/true,
+                             std::move(body), internal::Nothing());
 }
 
 // The grain that keeps work below about 512 KiB of memory traffic on one

@@ -13,18 +13,20 @@ namespace {
 template <typename T>
 void Widen(const T* from, float* to, int64_t n) {
   AtCpuLevel([=](auto level) XLA_FFI_OPS_INLINED {
-    ForBlocks<kBlock<float>>(n, [=](int64_t j, auto count) XLA_FFI_OPS_INLINED {
-      WidenBlock<level, count>(from + j, to + j);
-    });
+    ForBlocks<kRowBlock<float>>(n,
+                                [=](int64_t j, auto count) XLA_FFI_OPS_INLINED {
+                                  WidenBlock<level, count>(from + j, to + j);
+                                });
   });
 }
 
 template <typename T>
 void Narrow(const float* from, T* to, int64_t n) {
   AtCpuLevel([=](auto level) XLA_FFI_OPS_INLINED {
-    ForBlocks<kBlock<float>>(n, [=](int64_t j, auto count) XLA_FFI_OPS_INLINED {
-      NarrowBlock<level, count>(from + j, to + j);
-    });
+    ForBlocks<kRowBlock<float>>(n,
+                                [=](int64_t j, auto count) XLA_FFI_OPS_INLINED {
+                                  NarrowBlock<level, count>(from + j, to + j);
+                                });
   });
 }
 

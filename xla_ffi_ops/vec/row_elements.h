@@ -20,7 +20,7 @@ using Count = std::integral_constant<int, n>;
 
 // How many elements most loops take at a time: four vectors of AVX2.
 template <typename Acc>
-inline constexpr int kBlock = 128 / sizeof(Acc);
+inline constexpr int kRowBlock = 128 / sizeof(Acc);
 
 // Calls block(j, Count<m>()) for m elements from j on, until all n are done. m
 // is `most`, and less for those at the end.
@@ -86,7 +86,7 @@ struct SameElements {
 // caches; they must begin at a line.
 template <int level, bool nontemporal, typename T, typename Acc, int n>
 XLA_FFI_OPS_HD void Put(const Acc (&values)[n], T* piece, int64_t j) {
-  constexpr bool past = nontemporal && n == kBlock<Acc>;
+  constexpr bool past = nontemporal && n == kRowBlock<Acc>;
   if constexpr (std::is_same_v<T, Acc>) {
     constexpr int lanes = std::min<int>(n, kVectorBytes<level> / sizeof(T));
     // By vectors: g++ 12 copies a whole block 16 bytes at a time.

@@ -24,7 +24,7 @@ struct RowMap {
   int64_t stride[kMaxDims] = {0};  // in rows of the operand; 0: broadcast
 
   XLA_FFI_OPS_HD int64_t operator()(int64_t row) const {
-    return dims == 1 ? row * stride[0] : Split(row);
+    return dims == 1 ? row * stride[0] : Locate(row);
   }
 
  private:
@@ -33,7 +33,7 @@ struct RowMap {
 #else
   [[gnu::noinline, gnu::cold]]  // Inlined, it would be most of a kernel's code.
 #endif
-  int64_t Split(int64_t row) const {
+  int64_t Locate(int64_t row) const {
     int64_t index = 0;
 #ifdef __CUDA_ARCH__
 #pragma unroll 1

@@ -119,7 +119,7 @@ HandlerResult BackwardHandler(Device device, int64_t present, double least,
       FloatDTypes(), x.dtype(), call.weight_dtype(), [&](auto t, auto w) {
         using T = TypeOf<decltype(t)>;
         using W = TypeOf<decltype(w)>;
-        return RunBackward<T, W>(
+        return ComputeBackward<T, W>(
             device, call, {&scale, &bias}, d, 40'000,
             [=, x = x.rows<T>(), scale = scale.rows<W>(), dy = dy.rows<T>(),
              dx = dx.data<T>()](auto where, const RowRange& range,

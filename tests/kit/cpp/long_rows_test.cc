@@ -110,8 +110,8 @@ struct Results {
     FakeXla xla(threads);
     Threads pool(xla);
     const CpuContext device{xla.pool()};
-    CHECK(internal::SplitsRows(device, all, cols) == (all < 2 * threads));
-    HandlerResult result = internal::RunLongRows(
+    CHECK(internal::AreLongRows(device, all, cols) == (all < 2 * threads));
+    HandlerResult result = internal::SplitLongRows(
         device, f, {0, groups, rows, cols}, arrays, sums_of,
         [&](const Acc* from, int64_t group, int64_t begin, int64_t end) {
           for (int64_t i = 0; i < count; ++i, from += end - begin) {

@@ -41,10 +41,10 @@ HandlerResult ForwardHandler(Device device, double eps, int64_t present,
         using Acc = Accumulator<T>;
         const ForwardFormula<T> formula{
             {static_cast<Acc>(eps), Data<Acc>(*rstd)}};
-        return RunRows(device, Product(call.loops()), d, formula,
-                       Operands{x.rows<T>(), residual.rows<T>()},
-                       Operands{scale.rows<W>()},
-                       Operands{Data<T>(*y), Data<T>(*sum)});
+        return ComputeRows(device, Product(call.loops()), d, formula,
+                           Operands{x.rows<T>(), residual.rows<T>()},
+                           Operands{scale.rows<W>()},
+                           Operands{Data<T>(*y), Data<T>(*sum)});
       });
 }
 
@@ -82,7 +82,7 @@ HandlerResult BackwardHandler(Device device, double eps, int64_t present,
         using W = TypeOf<decltype(w)>;
         using Acc = Accumulator<T>;
         const BackwardFormula<Acc> formula{{rstd.rows<Acc>()}};
-        return RunBackward(
+        return ComputeBackward(
             device, call, {&scale}, d, formula,
             Operands{sum.rows<T>(), dy.rows<T>(), dsum.rows<T>()},
             Operands{scale.rows<W>()},

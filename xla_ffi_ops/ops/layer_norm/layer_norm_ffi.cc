@@ -41,7 +41,7 @@ HandlerResult ForwardHandler(Device device, double eps, int64_t present,
         using Acc = Accumulator<T>;
         const ForwardFormula<Acc> formula{static_cast<Acc>(eps),
                                           Data<Acc>(*mean), Data<Acc>(*rstd)};
-        return RunRows(
+        return ComputeRows(
             device, Product(call.loops()), d, formula, Operands{x.rows<T>()},
             Operands{scale.rows<W>(), bias.rows<W>()}, Operands{Data<T>(*y)});
       });
@@ -80,9 +80,10 @@ HandlerResult BackwardHandler(Device device, double eps, int64_t present,
         using W = TypeOf<decltype(w)>;
         using Acc = Accumulator<T>;
         const BackwardFormula<Acc> formula{mean.rows<Acc>(), rstd.rows<Acc>()};
-        return RunBackward(device, call, {&scale, &bias}, d, formula,
-                           Operands{x.rows<T>(), dy.rows<T>()},
-                           Operands{scale.rows<W>()}, Operands{dx.data<T>()});
+        return ComputeBackward(device, call, {&scale, &bias}, d, formula,
+                               Operands{x.rows<T>(), dy.rows<T>()},
+                               Operands{scale.rows<W>()},
+                               Operands{dx.data<T>()});
       });
 }
 

@@ -17,16 +17,17 @@ namespace {
 using Indices = DTypes<ffi::S32, ffi::S64>;
 
 // Elements that one thread works on: their indices fit into the L2 cache.
-constexpr int64_t kBlock = 1 << 15;
+constexpr int64_t kMaskBlock = 1 << 15;
 
 template <typename Index>
 HandlerResult Run(const CpuContext& device, int64_t rows,
                   Rows<const uint8_t> mask, Rows<const Index> fill,
                   int64_t size, Index* indices, Index* counts) {
   const int64_t n = mask.cols;
-  const int64_t blocks = std::max<int64_t>(1, (n + kBlock - 1) / kBlock);
+  const int64_t blocks =
+      std::max<int64_t>(1, (n + kMaskBlock - 1) / kMaskBlock);
   const auto begin_of = [=](int64_t block) {
-    return std::min(block * kBlock, n);
+    return std::min(block * kMaskBlock, n);
   };
   // First how many there are in each block, then how many there are before it.
   const auto before = std::make_shared<std::vector<int64_t>>(rows * blocks);
@@ -71,7 +72,8 @@ HandlerResult Run(const CpuContext& device, int64_t rows,
     }
   };
   const int64_t bytes_per_block =
-      std::min(n, kBlock) + size / blocks * static_cast<int64_t>(sizeof(Index));
+      std::min(n, kMaskBlock) +
+      size / blocks * static_cast<int64_t>(sizeof(Index));
   return ParallelPhases(
       device.pool, 2, rows * blocks, Grain(bytes_per_block),
       [=](int64_t phase, int64_t begin, int64_t end) {

@@ -37,9 +37,9 @@ HandlerResult ForwardHandler(Device device, double eps, int64_t present,
         using Acc = Accumulator<T>;
         const ForwardFormula<Acc> formula{static_cast<Acc>(eps),
                                           Data<Acc>(*rstd)};
-        return RunRows(device, Product(call.loops()), d, formula,
-                       Operands{x.rows<T>()}, Operands{scale.rows<W>()},
-                       Operands{Data<T>(*y)});
+        return ComputeRows(device, Product(call.loops()), d, formula,
+                           Operands{x.rows<T>()}, Operands{scale.rows<W>()},
+                           Operands{Data<T>(*y)});
       });
 }
 
@@ -74,9 +74,10 @@ HandlerResult BackwardHandler(Device device, double eps, int64_t present,
         using W = TypeOf<decltype(w)>;
         using Acc = Accumulator<T>;
         const BackwardFormula<Acc> formula{rstd.rows<Acc>()};
-        return RunBackward(device, call, {&scale}, d, formula,
-                           Operands{x.rows<T>(), dy.rows<T>()},
-                           Operands{scale.rows<W>()}, Operands{dx.data<T>()});
+        return ComputeBackward(device, call, {&scale}, d, formula,
+                               Operands{x.rows<T>(), dy.rows<T>()},
+                               Operands{scale.rows<W>()},
+                               Operands{dx.data<T>()});
       });
 }
 

@@ -29,9 +29,9 @@ HandlerResult ForwardHandler(Device device, Buffer x, Result y) {
   return Dispatch(dtypes, x.element_type(), [&](auto t) {
     using T = TypeOf<decltype(t)>;
     const ForwardFormula<T> formula;
-    return RunRows(device, RowCount(checks, d), d, formula,
-                   Operands{Rows<const T>{Data<const T>(x), d, x_map}},
-                   kNoWeights<T>, Operands{Data<T>(*y)});
+    return ComputeRows(device, RowCount(checks, d), d, formula,
+                       Operands{Rows<const T>{Data<const T>(x), d, x_map}},
+                       kNoWeights<T>, Operands{Data<T>(*y)});
   });
 }
 
@@ -52,10 +52,10 @@ HandlerResult BackwardHandler(Device device, int64_t batch_rank, Buffer y,
   return Dispatch(dtypes, y.element_type(), [&](auto t) {
     using T = TypeOf<decltype(t)>;
     const BackwardFormula<Accumulator<T>> formula;
-    return RunRows(device, RowCount(checks, d), d, formula,
-                   Operands{Rows<const T>{Data<const T>(y), d, y_map},
-                            Rows<const T>{Data<const T>(dy), d, dy_map}},
-                   kNoWeights<T>, Operands{Data<T>(*dx)});
+    return ComputeRows(device, RowCount(checks, d), d, formula,
+                       Operands{Rows<const T>{Data<const T>(y), d, y_map},
+                                Rows<const T>{Data<const T>(dy), d, dy_map}},
+                       kNoWeights<T>, Operands{Data<T>(*dx)});
   });
 }
 

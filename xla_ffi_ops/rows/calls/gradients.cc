@@ -83,7 +83,7 @@ bool Any(const Weight* const* weights, int count, bool shared) {
   });
 }
 
-HandlerResult RunRanges(const CpuContext& device, int64_t rows,
+HandlerResult SplitRows(const CpuContext& device, int64_t rows,
                         int64_t bytes_per_row,
                         std::function<void(int64_t, int64_t)> body) {
   // Each range converts anew what all rows share. With few ranges for each
@@ -95,16 +95,16 @@ HandlerResult RunRanges(const CpuContext& device, int64_t rows,
 }
 
 template <typename Acc>
-HandlerResult RunSums(const CpuContext& device, const Call& call,
-                      const Weight* const* weights, int count, int64_t cols,
-                      int64_t bytes_per_row, SumGradients<Acc> body) {
+HandlerResult SplitSums(const CpuContext& device, const Call& call,
+                        const Weight* const* weights, int count, int64_t cols,
+                        int64_t bytes_per_row, SumGradients<Acc> body) {
   const bool shared = Any(weights, count, true);
   const bool own = Any(weights, count, false);
   const int64_t groups = call.Groups(shared);
   const int64_t rows = call.GroupRows(shared);
   if (groups == 0 || cols == 0) return Error::Success();
   if (!shared && !own) {
-    return RunRanges(device, groups, bytes_per_row,
+    return SplitRows(device, groups, bytes_per_row,
                      [body = std::move(body)](int64_t begin, int64_t end) {
                        body(begin, end, nullptr);
                      });
@@ -149,11 +149,11 @@ StoreSums<Acc> StoreGradients(const Weight* const* weights, int count,
 
 template StoreSums<float> StoreGradients(const Weight* const*, int, int64_t);
 template StoreSums<double> StoreGradients(const Weight* const*, int, int64_t);
-template HandlerResult RunSums(const CpuContext&, const Call&,
-                               const Weight* const*, int, int64_t, int64_t,
-                               SumGradients<float>);
-template HandlerResult RunSums(const CpuContext&, const Call&,
-                               const Weight* const*, int, int64_t, int64_t,
-                               SumGradients<double>);
+template HandlerResult SplitSums(const CpuContext&, const Call&,
+                                 const Weight* const*, int, int64_t, int64_t,
+                                 SumGradients<float>);
+template HandlerResult SplitSums(const CpuContext&, const Call&,
+                                 const Weight* const*, int, int64_t, int64_t,
+                                 SumGradients<double>);
 
 }  // namespace xla_ffi_ops::internal

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs kernels over all rows of a call, with the gradients of weights, on every
-// device.
+// Computes all rows of a call, with the gradients of weights, on every device.
+//
+// On the CPU, each layer below has its own verb:
+//
+//   a call           ComputeRows, ComputeBackward
+//   its threads      SplitRows, SplitSums, SplitLongRows
+//   a range of rows  RunFormula
+//   a level of x86   GroupAtLevel, BlockAtLevel
+//   a block of rows  StoreBlock
+//   a row            ReduceRow, which makes the passes, and StoreRow
 #ifndef XLA_FFI_OPS_ROWS_CALLS_GRADIENTS_H_
 #define XLA_FFI_OPS_ROWS_CALLS_GRADIENTS_H_
 
@@ -42,10 +50,10 @@ template <typename Acc>
 StoreSums<Acc> StoreGradients(const Weight* const* weights, int count,
                               int64_t cols);
 template <typename Acc>
-HandlerResult RunSums(const CpuContext& device, const Call& call,
-                      const Weight* const* weights, int count, int64_t cols,
-                      int64_t bytes_per_row, SumGradients<Acc> body);
-HandlerResult RunRanges(const CpuContext& device, int64_t rows,
+HandlerResult SplitSums(const CpuContext& device, const Call& call,
+                        const Weight* const* weights, int count, int64_t cols,
+                        int64_t bytes_per_row, SumGradients<Acc> body);
+HandlerResult SplitRows(const CpuContext& device, int64_t rows,
                         int64_t bytes_per_row,
                         std::function<void(int64_t begin, int64_t end)> body);
 
@@ -86,23 +94,23 @@ Wanted<k> WantedOf(const Weight* const (&weights)[k]) {
 // of the weights are shared. On the CPU a range is part of one group; on CUDA,
 // where the body only enqueues work, it is all groups.
 template <typename T, typename W, size_t k, typename Body>
-HandlerResult RunBackward(const CpuContext& device, const Call& call,
-                          const Weight* const (&weights)[k], int64_t cols,
-                          int64_t bytes_per_row, Body body) {
+HandlerResult ComputeBackward(const CpuContext& device, const Call& call,
+                              const Weight* const (&weights)[k], int64_t cols,
+                              int64_t bytes_per_row, Body body) {
   using Acc = Accumulator<T>;
   const internal::Wanted<k> wanted = internal::WantedOf(weights);
-  return internal::RunSums<Acc>(device, call, weights, k, cols, bytes_per_row,
-                                [=](int64_t begin, int64_t end, Acc* sums) {
-                                  body(Cpu(),
-                                       RowRange{begin, 1, end - begin, cols},
-                                       wanted.Each(sums, cols));
-                                });
+  return internal::SplitSums<Acc>(device, call, weights, k, cols, bytes_per_row,
+                                  [=](int64_t begin, int64_t end, Acc* sums) {
+                                    body(Cpu(),
+                                         RowRange{begin, 1, end - begin, cols},
+                                         wanted.Each(sums, cols));
+                                  });
 }
 
 template <typename T, typename W, size_t k, typename Body>
-HandlerResult RunBackward(Cuda device, const Call& call,
-                          const Weight* const (&weights)[k], int64_t cols,
-                          int64_t, Body body) {
+HandlerResult ComputeBackward(Cuda device, const Call& call,
+                              const Weight* const (&weights)[k], int64_t cols,
+                              int64_t, Body body) {
   const auto run = [&](bool shared, int64_t groups, int64_t rows) {
     if (groups == 0 || cols == 0 || (rows == 0 && !shared)) return;
     Operands<SumOf<Cuda, T, W>, k> sums = {};
@@ -136,14 +144,14 @@ bool IsUncached(int64_t rows, int64_t cols) {
 }
 
 template <typename F, typename T, typename W>
-HandlerResult RunLongRows(const CpuContext& device, const F& formula,
-                          const RowRange& range,
-                          const RowArrays<F, T, W>& arrays,
-                          const Wanted<F::kSums>& wanted,
-                          StoreSums<Accumulator<T>> store) {
+HandlerResult ComputeLongRows(const CpuContext& device, const F& formula,
+                              const RowRange& range,
+                              const RowArrays<F, T, W>& arrays,
+                              const Wanted<F::kSums>& wanted,
+                              StoreSums<Accumulator<T>> store) {
   const auto known =
       std::make_shared<std::vector<typename F::Row>>(range.groups * range.rows);
-  return RunLongRows<Accumulator<T>>(
+  return SplitLongRows<Accumulator<T>>(
       device, {range,
                F::kPasses,
                kElementBytes<F, T>,
@@ -161,11 +169,11 @@ HandlerResult RunLongRows(const CpuContext& device, const F& formula,
 
 // Runs a formula (formula.h) over the rows [0, rows).
 template <typename Device, typename F, typename T, typename W>
-HandlerResult RunRows(const Device& device, int64_t rows, int64_t cols,
-                      const F& formula,
-                      const Operands<Rows<const T>, F::kInputs>& inputs,
-                      const Operands<Rows<const W>, F::Weights::kSize>& weights,
-                      const Operands<T*, F::kOutputs>& outputs) {
+HandlerResult ComputeRows(
+    const Device& device, int64_t rows, int64_t cols, const F& formula,
+    const Operands<Rows<const T>, F::kInputs>& inputs,
+    const Operands<Rows<const W>, F::Weights::kSize>& weights,
+    const Operands<T*, F::kOutputs>& outputs) {
   const RowArrays<F, T, W> arrays{inputs, weights, outputs};
   const auto run = [=](auto where, int64_t begin, int64_t end) {
     RowRange range{begin, 1, end - begin, cols};
@@ -175,13 +183,14 @@ HandlerResult RunRows(const Device& device, int64_t rows, int64_t cols,
   if constexpr (std::is_same_v<Device, Cuda>) {
     return ForRows(device, rows, 0, run);
   } else {
-    if (internal::SplitsRows(device, rows, cols)) {
-      return internal::RunLongRows(device, formula, {0, 1, rows, cols}, arrays,
-                                   internal::Wanted<F::kSums>{}, nullptr);
+    if (internal::AreLongRows(device, rows, cols)) {
+      return internal::ComputeLongRows(device, formula, {0, 1, rows, cols},
+                                       arrays, internal::Wanted<F::kSums>{},
+                                       nullptr);
     }
     // In 16 bits, a formula of two passes moves less than it computes.
     using Moved = std::conditional_t<(F::kPasses > 1), Accumulator<T>, T>;
-    return internal::RunRanges(
+    return internal::SplitRows(
         device, rows, internal::kElementBytes<F, Moved> * cols,
         [=](int64_t begin, int64_t end) { run(Cpu(), begin, end); });
   }
@@ -189,7 +198,7 @@ HandlerResult RunRows(const Device& device, int64_t rows, int64_t cols,
 
 // Runs the formula of a backward pass: sums are the gradients of `of`.
 template <typename Device, typename F, typename T, typename W>
-HandlerResult RunBackward(
+HandlerResult ComputeBackward(
     const Device& device, const Call& call, const Weight* const (&of)[F::kSums],
     int64_t cols, const F& formula,
     const Operands<Rows<const T>, F::kInputs>& inputs,
@@ -199,14 +208,14 @@ HandlerResult RunBackward(
   if constexpr (std::is_same_v<Device, CpuContext>) {
     const bool shared = internal::Any(of, F::kSums, true);
     const RowRange all{0, call.Groups(shared), call.GroupRows(shared), cols};
-    if (internal::SplitsRows(device, all.groups * all.rows, cols) &&
+    if (internal::AreLongRows(device, all.groups * all.rows, cols) &&
         !(shared && internal::Any(of, F::kSums, false))) {
-      return internal::RunLongRows(
+      return internal::ComputeLongRows(
           device, formula, all, arrays, internal::WantedOf(of),
           internal::StoreGradients<Accumulator<T>>(of, F::kSums, cols));
     }
   }
-  return RunBackward<T, W>(
+  return ComputeBackward<T, W>(
       device, call, of, cols, internal::kElementBytes<F, T> * cols,
       [=, rows = call.Groups(false)](auto where, RowRange range,
                                      const auto& sums) {

@@ -51,13 +51,13 @@ class Work {
 
 }  // namespace
 
-bool SplitsRows(const CpuContext& device, int64_t rows, int64_t cols) {
+bool AreLongRows(const CpuContext& device, int64_t rows, int64_t cols) {
   return cols > kCachedCols && rows > 0 && rows < 16 &&
          rows < 2 * device.pool.num_threads();
 }
 
 template <typename Acc>
-HandlerResult RunLongRows(const CpuContext& device, LongRows<Acc> rows) {
+HandlerResult SplitLongRows(const CpuContext& device, LongRows<Acc> rows) {
   const int64_t phases = rows.passes + 1;
   const int64_t cols = rows.range.cols;
   const int64_t grain = Grain(rows.bytes_per_col * rows.range.groups *
@@ -72,7 +72,7 @@ HandlerResult RunLongRows(const CpuContext& device, LongRows<Acc> rows) {
       [=](int64_t phase) { work->EndPass(phase); });
 }
 
-template HandlerResult RunLongRows(const CpuContext&, LongRows<float>);
-template HandlerResult RunLongRows(const CpuContext&, LongRows<double>);
+template HandlerResult SplitLongRows(const CpuContext&, LongRows<float>);
+template HandlerResult SplitLongRows(const CpuContext&, LongRows<double>);
 
 }  // namespace xla_ffi_ops::internal

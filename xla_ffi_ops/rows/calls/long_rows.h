@@ -20,7 +20,7 @@ namespace xla_ffi_ops::internal {
 // pieces of a row, and the terms of sums over rows, are added in the order in
 // which one thread would add them. From 16 rows on, SumGroups would add up
 // parts of the sums: such calls are not split.
-bool SplitsRows(const CpuContext& device, int64_t rows, int64_t cols);
+bool AreLongRows(const CpuContext& device, int64_t rows, int64_t cols);
 
 // Stores the sums of a group over the columns [begin, end), rounded once.
 template <typename Acc>
@@ -43,7 +43,7 @@ struct LongRows {
 
 // For float and double.
 template <typename Acc>
-HandlerResult RunLongRows(const CpuContext& device, LongRows<Acc> rows);
+HandlerResult SplitLongRows(const CpuContext& device, LongRows<Acc> rows);
 
 }  // namespace xla_ffi_ops::internal
 

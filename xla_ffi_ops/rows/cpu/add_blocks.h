@@ -22,7 +22,7 @@ template <typename Acc, typename Indices>
 struct Lanes;
 template <typename Acc, int... v>
 struct Lanes<Acc, std::integer_sequence<int, v...>> {
-  static constexpr int kSize = kBlock<Acc> / sizeof...(v);
+  static constexpr int kSize = kRowBlock<Acc> / sizeof...(v);
 
   XLA_FFI_OPS_HD void Load(const Acc* lanes) {
     (std::memcpy(&vectors[v], lanes + v * kSize, sizeof(vectors[v])), ...);
@@ -49,8 +49,8 @@ XLA_FFI_OPS_HD int64_t AddBlocks(int64_t j, int64_t stop, Statistic statistic,
   All first, second;
   first.Load(a);
   if constexpr (two) second.Load(b);
-  for (; stop - j >= kBlock<Acc>; j += kBlock<Acc>) {
-    for (int k = 0; k < kBlock<Acc>; k += kLine) ahead(j + k);
+  for (; stop - j >= kRowBlock<Acc>; j += kRowBlock<Acc>) {
+    for (int k = 0; k < kRowBlock<Acc>; k += kLine) ahead(j + k);
     const auto add_all = [&](const auto&... block) XLA_FFI_OPS_INLINED {
       const auto add = [&](auto i) XLA_FFI_OPS_INLINED {
         constexpr int size = All::kSize;
@@ -69,7 +69,7 @@ XLA_FFI_OPS_HD int64_t AddBlocks(int64_t j, int64_t stop, Statistic statistic,
       };
       (add(Count<v>()), ...);
     };
-    add_all(x.template Take<level, kBlock<Acc>>(j)...);
+    add_all(x.template Take<level, kRowBlock<Acc>>(j)...);
   }
   first.Store(a);
   if constexpr (two) second.Store(b);

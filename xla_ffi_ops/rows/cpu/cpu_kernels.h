@@ -24,16 +24,16 @@ namespace xla_ffi_ops {
 
 namespace internal {
 
-// Both stages of so many rows that the results of the first one stay in the
+// First and then Rest, for so many rows that the results of First stay in the
 // cache.
 template <typename F, typename T, typename W>
-void RunStages(const F& formula, const RowRange& range,
-               const RowArrays<F, T, W>& arrays) {
+void RunFirstAndRest(const F& formula, const RowRange& range,
+                     const RowArrays<F, T, W>& arrays) {
   const int64_t end = range.begin + range.groups * range.rows;
   const int64_t most =
       kCachedCols / std::clamp<int64_t>(range.cols, 1, kCachedCols);
   T* const between = arrays.outputs[1];
-  // The second stage reads the results of the first: these stay in the caches.
+  // Rest reads the results of First: these stay in the caches.
   // In place, the lines of its own results are there.
   RowRange begun = range, last = range;
   begun.uncached = false;
@@ -41,9 +41,9 @@ void RunStages(const F& formula, const RowRange& range,
     last.uncached &= input.data != arrays.outputs[0];
   }
   const typename F::First sum;
-  Stage<typename F::First, T, T> first(sum, begun,
-                                       {arrays.inputs, {}, {between}}, {});
-  Stage<typename F::Rest, T, W> rest(
+  RowLoop<typename F::First, T, T> first(sum, begun,
+                                         {arrays.inputs, {}, {between}}, {});
+  RowLoop<typename F::Rest, T, W> rest(
       formula, last,
       {{Rows<const T>{between, range.cols, {1, {1}, {1}}}},
        arrays.weights,
@@ -65,17 +65,17 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
                 const RowArrays<F, T, W>& arrays,
                 const Operands<SumOf<Cpu, T, W>, F::kSums>& sums) {
   // What is not rounded is added again sooner than it is stored and loaded.
-  if constexpr (kHasStages<F> && sizeof(T) == sizeof(BFloat16)) {
-    internal::RunStages(formula, range, arrays);
+  if constexpr (kHasFirst<F> && sizeof(T) == sizeof(BFloat16)) {
+    internal::RunFirstAndRest(formula, range, arrays);
   } else {
-    internal::Stage<F, T, W> stage(formula, range, arrays, sums);
+    internal::RowLoop<F, T, W> loop(formula, range, arrays, sums);
     for (int64_t group = 0; group < range.groups; ++group) {
       auto group_sums = sums;
       for (int i = 0; i < F::kSums; ++i) {
         if (sums[i] != nullptr) group_sums[i] += group * range.cols;
       }
       const int64_t begin = range.begin + group * range.rows;
-      stage.Run(begin, begin + range.rows, group_sums);
+      loop.Run(begin, begin + range.rows, group_sums);
     }
   }
 }

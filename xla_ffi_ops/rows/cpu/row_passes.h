@@ -31,9 +31,10 @@ XLA_FFI_OPS_HD S* StatisticOf(const RowPart& part, int64_t i, int64_t cols,
 // that is not nullptr.
 template <int p, int level, typename Acc, typename F, typename Ahead,
           typename Added, typename... In>
-XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
-                              int64_t cols, int64_t sample, const RowPart& part,
-                              Ahead ahead, Added added, In&... in) {
+XLA_FFI_OPS_HD void MakePasses(const F& f, typename F::Row& row, int64_t i,
+                               int64_t cols, int64_t sample,
+                               const RowPart& part, Ahead ahead, Added added,
+                               In&... in) {
   if constexpr (p < F::kPasses) {
     using S = decltype(f.Add(Pass<p>(), row, (sizeof(in), Acc())...));
     const auto known = row;
@@ -68,8 +69,8 @@ XLA_FFI_OPS_HD void RunPasses(const F& f, typename F::Row& row, int64_t i,
       f.Finish(Pass<p>(), row, cols > kPiece<Acc> ? total.value() : sum,
                static_cast<Acc>(count));
     }
-    RunPasses<p + 1, level, Acc>(f, row, i, cols, sample, part, ahead, added,
-                                 in...);
+    MakePasses<p + 1, level, Acc>(f, row, i, cols, sample, part, ahead, added,
+                                  in...);
   }
 }
 
@@ -96,8 +97,8 @@ XLA_FFI_OPS_HD typename F::Row ReduceRow(
       if (cols <= kCachedCols) sample = std::min(cols, kSample);
     }
     while (true) {
-      RunPasses<0, level, Acc>(f, row, i, cols, sample, part, fetch, nullptr,
-                               in...);
+      MakePasses<0, level, Acc>(f, row, i, cols, sample, part, fetch, nullptr,
+                                in...);
       if constexpr (kAccepts<F>) {
         if (sample < cols && !f.Accepts(row)) {
           sample = cols;

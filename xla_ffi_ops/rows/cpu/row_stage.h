@@ -19,13 +19,13 @@ namespace xla_ffi_ops::internal {
 
 // A formula over the rows of a range, whose weights are converted once.
 template <typename F, typename T, typename W>
-class Stage {
+class RowLoop {
   using Acc = Accumulator<T>;
   using Sums = Operands<SumOf<Cpu, T, W>, F::kSums>;
 
  public:
-  Stage(const F& formula, const RowRange& range,
-        const RowArrays<F, T, W>& arrays, const Sums& sums)
+  RowLoop(const F& formula, const RowRange& range,
+          const RowArrays<F, T, W>& arrays, const Sums& sums)
       : formula_(formula), cols_(range.cols) {
     if (range.part != nullptr) part_ = *range.part;
     for (int i = 0; i < F::Weights::kSize; ++i) {
@@ -58,7 +58,7 @@ class Stage {
 
   // Rows [begin, end), of one group.
   void Run(int64_t begin, int64_t end, const Sums& sums) {
-    RunGroup(formula_, begin, end, cols_, part_, kind_, pieces_, sums);
+    GroupAtLevel(formula_, begin, end, cols_, part_, kind_, pieces_, sums);
 #ifdef XLA_FFI_OPS_CPU_LEVELS
     // Other threads see such stores only after a fence.
     if (pieces_.past) asm volatile("sfence" : : : "memory");

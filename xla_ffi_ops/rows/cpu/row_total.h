@@ -42,7 +42,7 @@ template <int level, typename S, typename Acc, typename Statistic,
           typename Ahead, typename... X>
 XLA_FFI_OPS_HD S Total(int64_t n, Statistic statistic, Ahead ahead, X... x) {
   constexpr int numbers = sizeof(S) / sizeof(Acc);
-  static constexpr int kLanes = kBlock<Acc>;
+  static constexpr int kLanes = kRowBlock<Acc>;
   constexpr int64_t kGroup = 16 * kLanes;
   static_assert(kPiece<Acc> <= 16 * kGroup);
   Acc a[kLanes], b[kLanes];          // of a group

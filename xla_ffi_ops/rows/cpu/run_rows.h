@@ -43,9 +43,9 @@ struct FromAdded {
 // row of the output.
 template <int level, bool past, typename F, typename T, typename Acc,
           typename... In>
-XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
-                                  const RowPart& part, T* y, Acc* added,
-                                  In&... in) {
+XLA_FFI_OPS_HD void StoreRowByAdded(const F& f, int64_t i, int64_t cols,
+                                    const RowPart& part, T* y, Acc* added,
+                                    In&... in) {
   // The last pass computes much, so the next row comes meanwhile. A row of a
   // page or less comes sooner without: a Zen 4 takes 0.8 of the time.
   const int64_t next = i + (cols * sizeof(T) > kPageBytes);
@@ -54,8 +54,8 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
                XLA_FFI_OPS_INLINED { (x.template Fetch<false>(j), ...); };
   };
   typename F::Row row = f.Load(i);
-  RunPasses<0, level, Acc>(f, row, i, cols, cols, part,
-                           fetch(in.Fetched(next)...), added, in...);
+  MakePasses<0, level, Acc>(f, row, i, cols, cols, part,
+                            fetch(in.Fetched(next)...), added, in...);
   f.Save(i, row);
   for (int64_t first = 0; first < cols; first += kPiece<Acc>) {
     const auto store = [&](auto nontemporal, int64_t begin,
@@ -73,7 +73,7 @@ XLA_FFI_OPS_HD void RunRowByAdded(const F& f, int64_t i, int64_t cols,
 // to `columns`. In: InputRows, HalfRows or AbsentRows.
 template <int level, bool past, typename F, typename T, typename Acc, int m,
           typename... In>
-XLA_FFI_OPS_HD void RunBlock(
+XLA_FFI_OPS_HD void StoreBlock(
     const F& f, int64_t begin, int64_t end, int64_t cols, const RowPart& part,
     const Operands<OutputRows<T>, F::kOutputs>& outputs,
     const Outputs<Acc, m>& columns, In&... in) {
@@ -86,7 +86,7 @@ XLA_FFI_OPS_HD void RunBlock(
       std::vector<Acc> added(in_place ? 0 : cols);
       for (; row < end; ++row) {
         T* const y = outputs[0].Piece(row, 0);
-        RunRowByAdded<level, past>(
+        StoreRowByAdded<level, past>(
             f, row, cols, part, y,
             in_place ? reinterpret_cast<Acc*>(y) : added.data(), in...);
       }

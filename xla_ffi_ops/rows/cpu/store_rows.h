@@ -53,7 +53,7 @@ XLA_FFI_OPS_HD void StorePiece(const F& f, const typename F::Row& row,
     };
     store(x.template Take<level, size>(j)...);
   };
-  ForBlocks<kBlock<Acc>>(end - begin, store_block);
+  ForBlocks<kRowBlock<Acc>>(end - begin, store_block);
 }
 
 // Calls store(nontemporal, begin, end) for the parts of `count` elements at y.

@@ -59,8 +59,8 @@ inline constexpr int kStatBytes = internal::MaxStatBytes<Args>(
 // called with that of element k of access i in the last pass.
 template <bool kLong, int p = 0, typename Args, typename Row, typename Reduce,
           typename ForEach, typename Keep>
-__device__ inline void RunPasses(const Args& args, Row& row, Reduce& reduce,
-                                 const ForEach& for_each, const Keep& keep) {
+__device__ inline void MakePasses(const Args& args, Row& row, Reduce& reduce,
+                                  const ForEach& for_each, const Keep& keep) {
   if constexpr (p < Args::Formula::kPasses) {
     using Stat = internal::Stat<Args, p>;
     const internal::AddOf<p, typename Args::Formula> add{args.formula, row};
@@ -87,7 +87,7 @@ __device__ inline void RunPasses(const Args& args, Row& row, Reduce& reduce,
     }
     args.formula.Finish(Pass<p>(), row, reduce(total),
                         static_cast<typename Args::Acc>(args.cols));
-    RunPasses<kLong, p + 1>(args, row, reduce, for_each, keep);
+    MakePasses<kLong, p + 1>(args, row, reduce, for_each, keep);
   }
 }
 

@@ -66,10 +66,10 @@ __global__ __launch_bounds__(Args::kThreads, 1) void LongRowKernel(
       if constexpr (kAccepts<typename Args::Formula>) {
         RowSample<Args> sample;
         sample.Load(args, row);
-        RunPassesAfter</*kLong=*/true>(sample, args, known, weights, reduce,
-                                       for_each, keep);
+        MakePassesAfter</*kLong=*/true>(sample, args, known, weights, reduce,
+                                        for_each, keep);
       } else {
-        RunPasses</*kLong=*/true>(args, known, reduce, for_each, keep);
+        MakePasses</*kLong=*/true>(args, known, reduce, for_each, keep);
       }
       if (first == 0) args.formula.Save(row, known);
       for_each([&](int64_t column, int, const auto& elements) {

@@ -38,10 +38,10 @@ struct RowArgs : RowRange {
   Operands<Rows<const W>, kWeights> weights;  // null where absent
   Operands<T*, kOutputs> outputs;
 
-  // Sums over the rows of a group have two stages: the rows are dealt out to
+  // Sums over the rows of a group have two steps: the rows are dealt out to
   // blocks or clusters, each of which leaves a part in memory for every
   // `part_steps` times that it takes rows, and SumPartsKernel adds the parts
-  // up. Where there is one part alone, there is no second stage.
+  // up. Where there is one part alone, there is no second step.
   Operands<Workspace<W, Acc>, kSums> sums;
   int64_t parts;  // at most; 0: no sum is wanted
   int64_t part_steps;

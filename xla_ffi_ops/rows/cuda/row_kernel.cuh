@@ -123,10 +123,10 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
           if constexpr (kKeeps) packs[r][i][0].Set(k, stat.value[0]);
         };
         if constexpr (kSamples) {
-          RunPassesAfter</*kLong=*/false>(samples[r], args, known[r], weights,
-                                          reduce, for_each, keep);
+          MakePassesAfter</*kLong=*/false>(samples[r], args, known[r], weights,
+                                           reduce, for_each, keep);
         } else {
-          RunPasses</*kLong=*/false>(args, known[r], reduce, for_each, keep);
+          MakePasses</*kLong=*/false>(args, known[r], reduce, for_each, keep);
         }
         if (valid && first == 0) args.formula.Save(row, known[r]);
         for_each([&](int64_t column, int i, const auto& elements) {

@@ -57,17 +57,17 @@ class RowSample {
 // shares a barrier has to.
 template <bool kLong, typename Args, typename Row, typename Reduce,
           typename ForEach, typename Keep>
-__device__ inline void RunPassesAfter(const RowSample<Args>& sample,
-                                      const Args& args, Row& row,
-                                      const WeightRow<Args>& weights,
-                                      Reduce& reduce, const ForEach& for_each,
-                                      const Keep& keep) {
+__device__ inline void MakePassesAfter(const RowSample<Args>& sample,
+                                       const Args& args, Row& row,
+                                       const WeightRow<Args>& weights,
+                                       Reduce& reduce, const ForEach& for_each,
+                                       const Keep& keep) {
   if (sample.Exists(args)) {
     sample.FinishFirstPass(args, row, weights);
-    RunPasses<kLong, 1>(args, row, reduce, for_each, keep);
+    MakePasses<kLong, 1>(args, row, reduce, for_each, keep);
     if (__all_sync(kAllLanes, args.formula.Accepts(row))) return;
   }
-  RunPasses<kLong>(args, row, reduce, for_each, keep);
+  MakePasses<kLong>(args, row, reduce, for_each, keep);
 }
 
 }  // namespace xla_ffi_ops

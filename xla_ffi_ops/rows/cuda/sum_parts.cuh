@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second stage of sums over rows: what the first left in memory for each
+// The second step of sums over rows: what the first left in memory for each
 // part of the rows is added up, always in the same order.
 #ifndef XLA_FFI_OPS_ROWS_CUDA_SUM_PARTS_CUH_
 #define XLA_FFI_OPS_ROWS_CUDA_SUM_PARTS_CUH_

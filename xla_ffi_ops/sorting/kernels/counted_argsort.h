@@ -67,10 +67,11 @@ class CountedArgsort {
   // Calls visit(rank, i) for the elements of a chunk, whose indices are i.
   template <typename Visit>
   void ForRanks(int64_t chunk, Visit visit) const {
-    uint32_t ranks[kBlock];
+    uint32_t ranks[kSideBlock];
     const int64_t end = chunks_.begin(chunk) + chunks_.length(chunk);
-    for (int64_t begin = chunks_.begin(chunk); begin < end; begin += kBlock) {
-      const int64_t size = std::min(end - begin, kBlock);
+    for (int64_t begin = chunks_.begin(chunk); begin < end;
+         begin += kSideBlock) {
+      const int64_t size = std::min(end - begin, kSideBlock);
       AtCpuLevel([&ranks, all = size, keys = keys_, least = least_, begin]()
                      XLA_FFI_OPS_INLINED {
                        const Keyed<U> from = keys;

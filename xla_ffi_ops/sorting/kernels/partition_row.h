@@ -23,14 +23,14 @@ namespace xla_ffi_ops::internal {
 template <typename U, typename Out>
 void SplitRow(const RowKeys<U>& keys, const U* x, int64_t first, int64_t n,
               typename RowKeys<U>::Key pivot, Sides<Out>* sides) {
-  typename RowKeys<U>::Key room[kBlock];
-  for (const int64_t end = first + n; first < end; first += kBlock) {
-    const int64_t size = std::min(end - first, kBlock);
+  typename RowKeys<U>::Key room[kSideBlock];
+  for (const int64_t end = first + n; first < end; first += kSideBlock) {
+    const int64_t size = std::min(end - first, kSideBlock);
     const auto* const own = keys.Find(x + first, size, room);
     if constexpr (std::is_same_v<Out, U>) {
       Split(own, x + first, size, pivot, pivot, sides);
     } else {
-      Out indices[kBlock];
+      Out indices[kSideBlock];
       std::iota(indices, indices + size, static_cast<Out>(first));
       Split(own, indices, size, pivot, pivot, sides);
     }

@@ -56,9 +56,9 @@ struct Between {
   template <typename U>
   void Find(const RowKeys<U>& row, const Bracket<Key>& bracket, const U* x,
             int64_t n) {
-    Key room[kBlock], inside[kBlock];
-    for (int64_t begin = 0; begin < n; begin += kBlock) {
-      const int64_t size = std::min(n - begin, kBlock);
+    Key room[kSideBlock], inside[kSideBlock];
+    for (int64_t begin = 0; begin < n; begin += kSideBlock) {
+      const int64_t size = std::min(n - begin, kSideBlock);
       const Key* const own = row.Find(x + begin, size, room);
       const Counts to_low = CountSides(own, size, bracket.least);
       const Counts to_high = CountSides(own, size, bracket.most);

@@ -8,7 +8,7 @@
 namespace xla_ffi_ops::internal {
 
 // Keys of a row that are written at a time: they stay in the nearest cache.
-inline constexpr int64_t kBlock = 512;
+inline constexpr int64_t kSideBlock = 512;
 
 // How many of n keys are less than a pivot, and how many are not greater.
 struct Counts {

@@ -70,10 +70,10 @@ struct SpecialPlaces {
   void Write(const RowKeys<U>& keys, const U* x, int64_t n) {
     const auto zero = keys.Encode(keys.Rank(0));
     const auto nan = keys.Encode(keys.Rank(keys.format.magnitude));
-    typename RowKeys<U>::Key own[kBlock];
-    U found[kBlock];
-    for (int64_t begin = 0; begin < n; begin += kBlock) {
-      const int64_t size = std::min(n - begin, kBlock);
+    typename RowKeys<U>::Key own[kSideBlock];
+    U found[kSideBlock];
+    for (int64_t begin = 0; begin < n; begin += kSideBlock) {
+      const int64_t size = std::min(n - begin, kSideBlock);
       keys.Encode(x + begin, size, own);
       if (zeros_differ) {
         const int64_t count = Keep(own, x + begin, size, zero, zero, found);
