@@ -53,7 +53,7 @@ step3 = kit.op(
     signature="(),()->()",
     reference=lambda x, rate: jnp.exp(-rate * x),
     dtypes=("float32",),
-    broadcast_operands=True,
+    buffers=kit.Buffers(broadcast_operands=True),
 )
 
 # 4. The kit's macro: no copies of shared operands, threads, better errors.
@@ -71,9 +71,11 @@ step5 = kit.op(
     "example_decay_5",
     library=_kit,
     signature="(),()->()",
-    residuals=("y",),
     outputs=("y",),
     reference=lambda x, rate: jnp.exp(-rate * x),
-    backward=lambda x, rate, y, dy: (-rate * y * dy, -x * y * dy),
+    derivatives=kit.Derivatives(
+        residuals=("y",),
+        backward=lambda x, rate, y, dy: (-rate * y * dy, -x * y * dy),
+    ),
     dtypes=("float32",),
 )

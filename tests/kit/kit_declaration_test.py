@@ -112,7 +112,7 @@ class KitDeclarationTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         ValueError, rf"test_op: {residuals} residuals leave no result of"
     ):
-      _declare("test_op", residuals=residuals)
+      _declare("test_op", derivatives=kit.Derivatives(residuals=residuals))
 
   @parameterized.parameters((None,), (object,), (np.complex64,))
   def test_attribute_without_a_type(self, kind):
@@ -207,7 +207,9 @@ class KitDeclarationTest(parameterized.TestCase):
 
   @parameterized.parameters(
       dict(operands=(1,)), dict(operands=("",)), dict(outputs=(2,)),
-      dict(outputs=("",)), dict(residuals=(3,), signature="(n)->(n),(n)"),
+      dict(outputs=("",)), dict(
+          derivatives=kit.Derivatives(residuals=(3,)), signature="(n)->(n),(n)"
+      ),
   )  # fmt: skip
   def test_names_that_are_none(self, **declared):
     with self.assertRaisesRegex(
@@ -246,7 +248,7 @@ class KitDeclarationTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         TypeError, "test_op: `results` must return a sequence of dtypes, got"
     ):
-      _declare("test_op", results=results)
+      _declare("test_op", results=kit.Results(dtypes=results))
 
   @parameterized.parameters(
       (np.int64,),
@@ -286,11 +288,20 @@ class KitDeclarationTest(parameterized.TestCase):
   )
   def test_sizes_that_are_none(self, signature, sizes, message):
     with self.assertRaisesRegex(ValueError, message):
-      _declare("test_op", signature, sizes=sizes, reference=lambda x: x)
+      _declare(
+          "test_op",
+          signature,
+          results=kit.Results(sizes=sizes),
+          reference=lambda x: x,
+      )
 
   def test_transpose_that_takes_all_operands(self):
     with self.assertRaisesRegex(ValueError, "but it takes all of them"):
-      _declare("test_op", reference=lambda x: x, transpose=lambda x, dy: dy)
+      _declare(
+          "test_op",
+          reference=lambda x: x,
+          derivatives=kit.Derivatives(transpose=lambda x, dy: dy),
+      )
 
   def test_dimension_with_a_minimum(self):
     op = _declare(
@@ -349,14 +360,19 @@ class KitDeclarationTest(parameterized.TestCase):
           "test_op",
           "(m,n),(n)->(m,n)",
           operands=("a", "x"),
-          column_major=("a", name),
+          buffers=kit.Buffers(column_major=("a", name)),
       )
 
   def test_column_major_array_with_trailing_loops(self):
     with self.assertRaisesRegex(
         ValueError, "without '\\*'. kit.call takes any"
     ):
-      _declare("test_op", "(m,n,*)->(*)", operands=("a",), column_major=("a",))
+      _declare(
+          "test_op",
+          "(m,n,*)->(*)",
+          operands=("a",),
+          buffers=kit.Buffers(column_major=("a",)),
+      )
 
   def test_in_place_in_another_order(self):
     with self.assertRaisesRegex(
@@ -366,25 +382,52 @@ class KitDeclarationTest(parameterized.TestCase):
           "test_op",
           "(m,n)->(m,n)",
           operands=("a",),
-          column_major=("a",),
-          in_place={"y": "a"},
+          buffers=kit.Buffers(column_major=("a",), in_place={"y": "a"}),
       )
 
   @parameterized.parameters(
-      (dict(parameters=("y",)),),
+      (dict(operands={"y": kit.Operand(parameter=True)}),),
       (dict(dtypes={"y": ("float32",)}),),
   )
   def test_operand_that_is_not_there(self, declared):
     with self.assertRaisesRegex(ValueError, r"test_op: no operand .* \['y'\]"):
       _declare("test_op", reference=lambda x: x, **declared)
 
+  @parameterized.parameters(
+      "results", "derivatives", "choice", "buffers", "library"
+  )
+  def test_argument_of_another_kind(self, what):
+    with self.assertRaisesRegex(TypeError, f"test_op: {what} must be a [A-Z]"):
+      _declare("test_op", reference=lambda x: x, **{what: ("x",)})
+
+  def test_operand_of_another_kind(self):
+    with self.assertRaisesRegex(
+        TypeError, "test_op: x must be an Operand, got"
+    ):
+      _declare("test_op", operands={"x": "float32"})
+
+  def test_operands_that_are_named_in_order(self):
+    """With a reference, a mapping is about some of them; else it names all."""
+    roles = {"w": kit.Operand(parameter=True)}
+    op = _declare(
+        "test_op", "(n),(n)->(n)", reference=lambda x, w: x, operands=roles
+    )
+    self.assertEqual(op.declaration.slots, ("x", "w"))
+    self.assertEqual(op.declaration.parameters, {"w"})
+    with self.assertRaisesRegex(ValueError, r"but named are \['w'\]"):
+      _declare("other_op", "(n),(n)->(n)", operands=roles)
+    op = _declare(
+        "other_op", "(n),(n)->(n)", operands={"a": kit.Operand()} | roles
+    )
+    self.assertEqual(op.declaration.slots, ("a", "w"))
+
   def test_sums_over_rows_that_are_broadcast(self):
     with self.assertRaisesRegex(ValueError, r"test_op: .* `row_sums` are"):
       _declare(
           "test_op",
           reference=lambda x: x,
-          row_sums=("x",),
-          broadcast_operands=True,
+          operands={"x": kit.Operand(row_sums=True)},
+          buffers=kit.Buffers(broadcast_operands=True),
       )
 
   @parameterized.parameters(
@@ -397,8 +440,7 @@ class KitDeclarationTest(parameterized.TestCase):
           "test_op",
           reference=lambda x: x,
           outputs=("y",),
-          residuals=("y",),
-          **declared,
+          derivatives=kit.Derivatives(residuals=("y",), **declared),
       )
 
   @parameterized.parameters(
@@ -408,7 +450,10 @@ class KitDeclarationTest(parameterized.TestCase):
     wrong = "operand is named|test_op: `in_place` is from results"
     with self.assertRaisesRegex(ValueError, wrong):
       _declare(
-          "test_op", reference=lambda x: x, outputs=("y",), in_place=in_place
+          "test_op",
+          reference=lambda x: x,
+          outputs=("y",),
+          buffers=kit.Buffers(in_place=in_place),
       )
 
   @parameterized.parameters(
@@ -465,7 +510,9 @@ class KitDeclarationTest(parameterized.TestCase):
 
   def test_number_of_result_dtypes(self):
     with self.assertRaisesRegex(TypeError, "test_op: `results` gives 2, but"):
-      _declare("test_op", results=lambda x: (x.dtype, x.dtype))
+      _declare(
+          "test_op", results=kit.Results(dtypes=lambda x: (x.dtype, x.dtype))
+      )
     with self.assertRaisesRegex(TypeError, "test_op: the reference gives 2"):
       _declare("test_op", reference=lambda x: (x, x))
 
@@ -479,7 +526,11 @@ class KitDeclarationTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         TypeError, "test_op: the reference.*" + message
     ):
-      _declare("test_op", reference=reference, results=lambda x: (x.dtype,))
+      _declare(
+          "test_op",
+          reference=reference,
+          results=kit.Results(dtypes=lambda x: (x.dtype,)),
+      )
 
   def test_without_reference(self):
     op = _declare("test_op")

@@ -51,11 +51,10 @@ def declare_scaled(**kwargs):
   kwargs.setdefault("reference", _scaled)
   return declare(
       "(n),(n)?->(n),()",
-      residuals=("rstd",),
+      derivatives=kit.Derivatives(residuals=("rstd",)),
       attributes={"eps": kit.Attribute(np.float64, minimum=0)},
       dtypes=kit.FLOATING,
-      weights={"w": "x"},
-      row_sums=("w",),
+      operands={"w": kit.Operand(weight_of="x", row_sums=True)},
       **kwargs,
   )
 
@@ -85,7 +84,10 @@ class KitRulesTest(parameterized.TestCase):
     for kwargs in (
         dict(outputs=("x",)),
         dict(outputs=("y", "y"), signature="(n)->(n),()"),
-        dict(outputs=("y",), residuals=("y", "y")),
+        dict(
+            outputs=("y",),
+            derivatives=kit.Derivatives(residuals=("y", "y")),
+        ),
         dict(attributes={"x": np.int64}),
         dict(attributes={"present": np.int64}),
     ):
@@ -95,10 +97,16 @@ class KitRulesTest(parameterized.TestCase):
       with self.assertRaisesRegex(
           ValueError, rf"test_op: {name} has parameters named \['z'\]"
       ):
-        declare(operands=("x",), **{name: lambda z: z})
-    for kwargs in (dict(weights={"w": "x"}), dict(row_sums=("w",))):
+        declare(
+            operands=("x",),
+            derivatives=kit.Derivatives(**{name: lambda z: z}),
+        )
+    for operands in (
+        {"x": kit.Operand(weight_of="w")},
+        {"w": kit.Operand(row_sums=True)},
+    ):
       with self.assertRaisesRegex(ValueError, r"no operand is named \['w'\]"):
-        declare(operands=("x",), **kwargs)
+        declare(reference=lambda x: x, operands=operands)
 
   @parameterized.parameters(
       ("jvp", lambda x_dot: x_dot[1:]),
@@ -109,21 +117,26 @@ class KitRulesTest(parameterized.TestCase):
     with self.assertRaisesRegex(
         TypeError, rf"test_op: `{name}` returns .*, but declared is"
     ):
-      declare(platforms=(), reference=lambda x: x, **{name: rule})
+      declare(
+          platforms=(),
+          reference=lambda x: x,
+          derivatives=kit.Derivatives(**{name: rule}),
+      )
 
   @parameterized.parameters(
-      dict(results=lambda x: (x.dtype,)),
-      dict(use_handler=lambda x, *, platform: True),
-      dict(use_handler=lambda x, *, a: True),
-      dict(is_faster=lambda x, *, a, platform: True),
-      dict(reference=lambda x, b: x),
-      dict(reference=lambda x: x),
-      dict(jvp=lambda x_dot: x_dot),
-      dict(transpose=lambda dy: dy),
-      dict(backward=lambda dy: dy),
+      ("results", kit.Results(dtypes=lambda x: (x.dtype,))),
+      ("use_handler", kit.Choice(use_handler=lambda x, *, platform: True)),
+      ("use_handler", kit.Choice(use_handler=lambda x, *, a: True)),
+      ("is_faster", kit.Choice(is_faster=lambda x, *, a, platform: True)),
+      ("reference", lambda x, b: x),
+      ("reference", lambda x: x),
+      ("jvp", kit.Derivatives(jvp=lambda x_dot: x_dot)),
+      ("transpose", kit.Derivatives(transpose=lambda dy: dy)),
+      ("backward", kit.Derivatives(backward=lambda dy: dy)),
   )
-  def test_function_that_does_not_take_attributes(self, **function):
-    (kind,) = function
+  def test_function_that_does_not_take_attributes(self, kind, value):
+    groups = {kit.Choice: "choice", kit.Derivatives: "derivatives"}
+    function = {groups.get(type(value), kind): value}
     with self.assertRaisesRegex(
         TypeError, f"test_op: `{kind}` is called with 1 arrays and .*'a'"
     ):
@@ -133,9 +146,8 @@ class KitRulesTest(parameterized.TestCase):
     def declare_with(backward):
       return declare(
           "(n)->(n),(n)",
-          residuals=("r",),
           reference=lambda x: (x * x, x),
-          backward=backward,
+          derivatives=kit.Derivatives(residuals=("r",), backward=backward),
       )
 
     with self.assertRaisesRegex(ValueError, "`backward` uses r, which callers"):
@@ -144,7 +156,11 @@ class KitRulesTest(parameterized.TestCase):
 
   def test_transpose_with_other_rules(self):
     with self.assertRaisesRegex(ValueError, "with `transpose=` of all"):
-      declare(platforms=("cpu",), operands=("x",), transpose=lambda dy: dy)
+      declare(
+          platforms=("cpu",),
+          operands=("x",),
+          derivatives=kit.Derivatives(transpose=lambda dy: dy),
+      )
 
   @parameterized.parameters(
       ("(n)->(k)", {"k": np.int32}), ("(n)?->(n)", None), ("(n,*)->(n)", None),
@@ -222,7 +238,9 @@ class KitRulesTest(parameterized.TestCase):
       asked.append((x.shape, w and w.shape, x.dtype, eps, platform))
       return x.shape[-1] >= 4
 
-    op = declare_scaled(platforms=("cpu",), use_handler=use_handler)
+    op = declare_scaled(
+        platforms=("cpu",), choice=kit.Choice(use_handler=use_handler)
+    )
 
     def lowered(*args):
       function = jax.grad(lambda *args: op(*args, eps=1).sum(), (0, 1))
@@ -266,7 +284,9 @@ class KitRulesTest(parameterized.TestCase):
   def test_faster_in_one_direction(self):
     op = declare_scaled(
         platforms=("cpu",),
-        is_faster=lambda x, w, *, eps, platform, backward: backward,
+        choice=kit.Choice(
+            is_faster=lambda x, w, *, eps, platform, backward: backward
+        ),
     )
 
     def lowered():
@@ -291,7 +311,8 @@ class KitRulesTest(parameterized.TestCase):
   def test_faster_for_some_cores(self):
     """Whatever the loops are: `n` is the size of the core."""
     op = declare_scaled(
-        platforms=("cpu",), is_faster=lambda x, w, *, n, **_: n > 4
+        platforms=("cpu",),
+        choice=kit.Choice(is_faster=lambda x, w, *, n, **_: n > 4),
     )
     for n, runs in ((4, "reference"), (5, "handler")):
       found = kit.explain(op, np.ones((9, n), np.float32), eps=1)
@@ -304,7 +325,11 @@ class KitRulesTest(parameterized.TestCase):
       (lambda x, *, n, **_: 5 <= n < 9, ", and True from n = 5 on"),
   )
   def test_explanation_of_sizes(self, is_faster, expected):
-    op = declare(platforms=("cpu",), reference=lambda x: x, is_faster=is_faster)
+    op = declare(
+        platforms=("cpu",),
+        reference=lambda x: x,
+        choice=kit.Choice(is_faster=is_faster),
+    )
     on_cpu, *_ = kit.explain(op, _X).splitlines()
     why = f"(`is_faster` is False for x float32[2, 4]{expected})"
     self.assertIn(f"on cpu: forward: reference {why}", on_cpu)
@@ -314,9 +339,9 @@ class KitRulesTest(parameterized.TestCase):
     op = declare(
         "(n,*),(k)->(n,*)",
         platforms=("cpu",),
-        parameters=("w",),
+        operands={"w": kit.Operand(parameter=True)},
         reference=lambda x, w: x,
-        is_faster=lambda x, w, *, k, **_: x.size * k >= 1000,
+        choice=kit.Choice(is_faster=lambda x, w, *, k, **_: x.size * k >= 1000),
     )
     on_cpu, *_ = kit.explain(op, np.ones((2, 3, 5)), _W, axis=1).splitlines()
     # 2, n and 5 with a k of 4; a k with 30; rows of 15.
@@ -342,7 +367,7 @@ class KitRulesTest(parameterized.TestCase):
         "(n),(n)->(n)",
         platforms=platforms,
         reference=lambda a, x: a * x,
-        **rules,
+        derivatives=kit.Derivatives(**rules),
     )
     on_cpu, *_ = kit.explain(op, _X, _X).splitlines()
     _, _, gradients = on_cpu.partition("backward: ")

@@ -154,13 +154,22 @@ class RefusedTest(parameterized.TestCase):
           "optional operands",
       ),
       (
-          {"signature": "(n)->(m)", "sizes": {"m": lambda n: n}},
+          {
+              "signature": "(n)->(m)",
+              "results": kit.Results(sizes={"m": lambda n: n}),
+          },
           "with `sizes`",
       ),
       ({"dtypes": None}, "no `dtypes`"),
-      ({"skips_gradients": True}, "with `skips_gradients`"),
       (
-          {"jvp": lambda x, y, x_dot: x_dot * 2, "backward_pass": True},
+          {"derivatives": kit.Derivatives(skips_gradients=True)},
+          "with `skips_gradients`",
+      ),
+      (
+          {
+              "derivatives": kit.Derivatives(jvp=lambda x, y, x_dot: x_dot * 2),
+              "backward_pass": True,
+          },
           "with its own rule of derivatives",
       ),
   )

@@ -40,5 +40,5 @@ kalman = kit.op(
     reference=_kalman,
     outputs=("log_likelihood", "means"),
     dtypes=("float32", "float64"),
-    strict=True,
+    choice=kit.Choice(strict=True),
 )

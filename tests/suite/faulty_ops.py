@@ -22,7 +22,7 @@ def declare(name: str) -> kit.Op:
       name.removeprefix("test_"),
       library=library,
       signature="(n),(n)->(n)",
-      parameters=("w",),
+      operands={"w": kit.Operand(parameter=True)},
       dtypes=("float32",),
       reference=lambda x, w: x * w,
   )

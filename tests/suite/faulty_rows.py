@@ -33,10 +33,10 @@ def rows(name: str) -> Case:
       _name(name),
       library=library,
       signature="(n),(n)?->(n),()",
-      residuals=("total",),
       attributes={"factor": np.float32},
       dtypes=("float32",),
-      weights={"w": "x"},
+      operands={"w": kit.Operand(weight_of="x")},
+      derivatives=kit.Derivatives(residuals=("total",)),
       reference=_reference,
   )
   operands = [Operand((4,)), Operand((4,))]

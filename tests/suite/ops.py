@@ -32,7 +32,7 @@ matvec = kit.op(
     library=library,
     signature="(m,n),(n)->(m)",
     dtypes=("float32",),
-    row_sums=("a", "x"),
+    operands={"a": kit.Operand(row_sums=True), "x": kit.Operand(row_sums=True)},
     reference=lambda a, x: a @ x,
 )
 
@@ -43,8 +43,8 @@ matmul = kit.op(
     signature="(m,n),(n,k)->(m,k)",
     dtypes=("float32",),
     outputs=("c",),
-    row_sums=("b",),
-    column_major=("a", "b", "c"),
+    operands={"b": kit.Operand(row_sums=True)},
+    buffers=kit.Buffers(column_major=("a", "b", "c")),
     reference=lambda a, b: a @ b,
 )
 
@@ -54,7 +54,7 @@ trace = kit.op(
     library=library,
     signature="(n,n)->()",
     dtypes=("float32",),
-    most_loops=0,
+    buffers=kit.Buffers(most_loops=0),
     reference=jnp.trace,
 )
 
@@ -74,7 +74,7 @@ max_and_index = kit.op(
     signature="(n)->(),()",
     outputs=("value", "index"),
     dtypes=kit.FLOATING,
-    results=lambda x: (x.dtype, np.int32),
+    results=kit.Results(dtypes=lambda x: (x.dtype, np.int32)),
     reference=lambda x: (jnp.max(x), jnp.argmax(x).astype(np.int32)),
 )
 
@@ -93,7 +93,11 @@ affine = kit.op(
     library=library,
     signature="(n),(n)?,(n)->(n)",
     dtypes=("float32",),
-    row_sums=("x", "w", "b"),
+    operands={
+        "x": kit.Operand(row_sums=True),
+        "w": kit.Operand(row_sums=True),
+        "b": kit.Operand(row_sums=True),
+    },
     reference=lambda x, w, b: (x if w is None else x * w) + b,
 )
 
@@ -104,7 +108,7 @@ product = kit.op(
     signature="(n),(n)->(n)",
     dtypes=("float32",),
     reference=lambda x, w: x * w,
-    broadcast_operands=True,
+    buffers=kit.Buffers(broadcast_operands=True),
 )
 
 # The same for weights, one of which is not kept.
@@ -113,10 +117,13 @@ product_sum = kit.op(
     library=library,
     signature="(n),(n),(n)->(n)",
     dtypes=("float32",),
-    parameters=("w", "b"),
     reference=lambda x, w, b: x * w + b,
-    backward=lambda x, w, dy: (dy * w, dy * x, dy),
-    broadcast_operands=True,
+    operands={
+        "w": kit.Operand(parameter=True),
+        "b": kit.Operand(parameter=True),
+    },
+    derivatives=kit.Derivatives(backward=lambda x, w, dy: (dy * w, dy * x, dy)),
+    buffers=kit.Buffers(broadcast_operands=True),
 )
 
 # Any axis, and a transpose that is the op again.
@@ -127,7 +134,9 @@ cumsum = kit.op(
     dtypes=("float32", "float64"),
     attributes={"reverse": np.bool_},
     reference=lambda x, *, reverse: jax.lax.cumsum(x, reverse=reverse),
-    transpose=lambda dy, *, reverse: cumsum(dy, reverse=not reverse),
+    derivatives=kit.Derivatives(
+        transpose=lambda dy, *, reverse: cumsum(dy, reverse=not reverse)
+    ),
 )
 
 
@@ -162,7 +171,9 @@ top_k = kit.op(
     attributes={"k": kit.Attribute(np.int64, minimum=0)},
     outputs=("values", "indices"),
     reference=_top_k,
-    jvp=lambda indices, x_dot, *, k: x_dot[indices],
+    derivatives=kit.Derivatives(
+        jvp=lambda indices, x_dot, *, k: x_dot[indices]
+    ),
 )
 
 
@@ -177,9 +188,8 @@ def _add_sin(name):
       signature="(),()->(),()",
       dtypes=("float32",),
       outputs=("y", "s"),
-      residuals=("s",),
       reference=lambda a, b: (jnp.sin(a + b), a + b),
-      backward=backward,
+      derivatives=kit.Derivatives(residuals=("s",), backward=backward),
   )
 
 
@@ -193,9 +203,11 @@ choosy = kit.op(
     library=library,
     signature="(n),(n)->(n)",
     dtypes=("float32",),
-    parameters=("w",),
     reference=lambda x, w: x * w,
-    is_faster=lambda x, w, *, platform, backward: x.shape[-1] >= 4,
+    operands={"w": kit.Operand(parameter=True)},
+    choice=kit.Choice(
+        is_faster=lambda x, w, *, platform, backward: x.shape[-1] >= 4
+    ),
 )
 
 

@@ -32,7 +32,7 @@ class RuleTest(testing.ConformanceTest):
           operands=("x", "y"),
           outputs=("z",),
           dtypes=("float32",),
-          jvp=_logaddexp_dot,
+          derivatives=kit.Derivatives(jvp=_logaddexp_dot),
       ),
       [testing.Operand(), testing.Operand()],
       reference=jnp.logaddexp,
@@ -54,7 +54,7 @@ class BackwardRuleTest(testing.DerivativesTest, testing.SecondOrderTest):
           operands=("a", "b"),
           outputs=("c",),
           dtypes=("float32",),
-          backward=_cross_backward,
+          derivatives=kit.Derivatives(backward=_cross_backward),
       ),
       [testing.Operand((3,)), testing.Operand((3,))],
       reference=jnp.cross,
@@ -78,9 +78,10 @@ class BackwardRuleOfResultsTest(
           signature="(),()->(),()",
           operands=("a", "b"),
           outputs=("y", "s"),
-          residuals=("s",),
           dtypes=("float32",),
-          backward=_add_sin_backward,
+          derivatives=kit.Derivatives(
+              residuals=("s",), backward=_add_sin_backward
+          ),
       ),
       [testing.Operand(), testing.Operand()],
       reference=lambda a, b: (jnp.sin(a + b), a + b),
@@ -97,8 +98,8 @@ class TransposeRuleTest(testing.DerivativesTest, testing.SecondOrderTest):
           signature="(n)->(m)",
           operands=("x",),
           dtypes=("float32",),
-          sizes={"m": lambda n: n // 2},
-          transpose=lambda dy: jnp.repeat(dy, 2),
+          results=kit.Results(sizes={"m": lambda n: n // 2}),
+          derivatives=kit.Derivatives(transpose=lambda dy: jnp.repeat(dy, 2)),
       ),
       [testing.Operand((8,))],
       reference=lambda x: x[0::2] + x[1::2],
@@ -128,7 +129,9 @@ class WrongRuleTest(absltest.TestCase):
         operands=("x", "w"),
         outputs=("y",),
         dtypes=("float32",),
-        jvp=lambda x, w, x_dot, w_dot: 7 * (x_dot * w + x * w_dot),
+        derivatives=kit.Derivatives(
+            jvp=lambda x, w, x_dot, w_dot: 7 * (x_dot * w + x * w_dot)
+        ),
     )
     # Not of a vjp: the library has a backward handler, and that is right.
     tests = ("test_jvp", "test_jacobians")
@@ -141,10 +144,12 @@ class WrongRuleTest(absltest.TestCase):
         signature="(n),(n)->(n)",
         operands=("a", "b"),
         outputs=("h",),
-        residuals=("h",),
         dtypes=("float32",),
         attributes={"reverse": np.bool_},
-        backward=lambda a, h, dh, *, reverse: (0 * dh, 7 * dh),
+        derivatives=kit.Derivatives(
+            residuals=("h",),
+            backward=lambda a, h, dh, *, reverse: (0 * dh, 7 * dh),
+        ),
     )
     tests = ("test_eager_vjp", "test_jvp", "test_jacobians")
     self.check(op, [(1,), (1,)], lambda a, b: b, tests, reverse=False)
@@ -157,7 +162,9 @@ class WrongRuleTest(absltest.TestCase):
         operands=("x",),
         dtypes=("float32",),
         attributes={"reverse": np.bool_},
-        transpose=lambda dy, *, reverse: 7 * jnp.cumsum(dy[::-1])[::-1],
+        derivatives=kit.Derivatives(
+            transpose=lambda dy, *, reverse: 7 * jnp.cumsum(dy[::-1])[::-1]
+        ),
     )
     # Not of a jvp: that is the op itself, since it is linear.
     tests = ("test_eager_vjp", "test_linearize_and_its_transpose")

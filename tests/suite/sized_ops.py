@@ -31,7 +31,7 @@ rotate = kit.op(
     signature="(2h),(h)->(2h)",
     dtypes=("float32",),
     reference=_rotate,
-    transpose=lambda angle, dy: rotate(dy, -angle),
+    derivatives=kit.Derivatives(transpose=lambda angle, dy: rotate(dy, -angle)),
 )
 
 powers = kit.op(
@@ -40,7 +40,7 @@ powers = kit.op(
     signature="()->(m)",
     dtypes=("float32",),
     attributes={"l_max": kit.Attribute(np.int64, minimum=0, below=2**20)},
-    sizes={"m": lambda l_max: (l_max + 1) ** 2},
+    results=kit.Results(sizes={"m": lambda l_max: (l_max + 1) ** 2}),
     reference=lambda x, *, l_max: x ** np.arange((l_max + 1) ** 2),
 )
 
@@ -49,7 +49,7 @@ pairs = kit.op(
     library=library,
     signature="(n)->(m)",
     dtypes=("float32",),
-    sizes={"m": lambda n: n // 2},
+    results=kit.Results(sizes={"m": lambda n: n // 2}),
     reference=lambda x: x[: len(x) // 2 * 2].reshape(-1, 2).sum(1),
 )
 
@@ -77,8 +77,10 @@ recurrence = kit.op(
     dtypes=("float32",),
     attributes={"reverse": np.bool_},
     reference=_recurrence,
-    transpose=lambda a, dy, *, reverse: recurrence(
-        _next(a, reverse), dy, reverse=not reverse
+    derivatives=kit.Derivatives(
+        transpose=lambda a, dy, *, reverse: recurrence(
+            _next(a, reverse), dy, reverse=not reverse
+        )
     ),
 )
 
@@ -95,7 +97,6 @@ recurrence_by_rule = kit.op(
     dtypes=("float32",),
     attributes={"reverse": np.bool_},
     outputs=("h",),
-    residuals=("h",),
     reference=_recurrence,
-    backward=_backward,
+    derivatives=kit.Derivatives(residuals=("h",), backward=_backward),
 )

@@ -16,5 +16,5 @@ tally = kit.op(
     signature="(n),(n)->()",
     reference=lambda x, counts: jnp.sum(x * counts.astype(x.dtype)),
     dtypes={"x": ("float32",), "counts": ("int32",)},
-    broadcast_operands=True,
+    buffers=kit.Buffers(broadcast_operands=True),
 )

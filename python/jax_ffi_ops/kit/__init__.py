@@ -15,6 +15,11 @@ from jax_ffi_ops.kit.calls.choice import (
 )
 from jax_ffi_ops.kit.cpu import cpu_level as cpu_level
 from jax_ffi_ops.kit.declare.attributes import Attribute as Attribute
+from jax_ffi_ops.kit.declare.groups import Buffers as Buffers
+from jax_ffi_ops.kit.declare.groups import Choice as Choice
+from jax_ffi_ops.kit.declare.groups import Derivatives as Derivatives
+from jax_ffi_ops.kit.declare.groups import Operand as Operand
+from jax_ffi_ops.kit.declare.groups import Results as Results
 from jax_ffi_ops.kit.declare.split import Split as Split
 from jax_ffi_ops.kit.dtypes import accumulator as accumulator
 from jax_ffi_ops.kit.dtypes import FLOATING as FLOATING

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A residual connection and root mean square normalization in one pass."""
 
-import pathlib
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import libraries
+from jax_ffi_ops.ops.common import norms
 
 
 def _rstd(wide, eps):
@@ -46,23 +46,20 @@ def _backward(scale, sum, rstd, dy, dsum, *, eps):  # pylint: disable=redefined-
 
 _add_rms_norm = kit.op(
     "add_rms_norm",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libadd_rms_norm_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     signature="(d),(d),(d)?->(d),(d),()",
     outputs=("y", "sum"),
-    residuals=("sum", "rstd"),
     attributes={"eps": kit.Attribute(np.float64, minimum=0)},
     reference=_reference,
-    backward=_backward,
     dtypes={"x": kit.FLOATING, "residual": "x", "scale": kit.FLOATING},
-    parameters=("scale",),
-    weights={"scale": "x"},
-    skips_gradients=True,
-    row_sums=("scale",),
-    in_place={"y": "x", "sum": "residual"},
-    is_faster=kit.faster_for_rows(sizes={(4, "float32"): 2**16}),
+    operands={"scale": norms.WEIGHT},
+    derivatives=kit.Derivatives(
+        backward=_backward, residuals=("sum", "rstd"), skips_gradients=True
+    ),
+    choice=kit.Choice(
+        is_faster=kit.faster_for_rows(sizes={(4, "float32"): 2**16})
+    ),
+    buffers=kit.Buffers(in_place={"y": "x", "sum": "residual"}),
 )
 
 

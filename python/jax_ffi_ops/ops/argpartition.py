@@ -2,7 +2,6 @@
 """The indices that partition an array."""
 
 import numbers
-import pathlib
 from typing import Any
 
 import jax
@@ -10,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.common import namesake
 
 # The most that can be indexed with 32 bits.
@@ -31,10 +31,7 @@ def definition(x: jax.Array, *, kth: int) -> jax.Array:
 
 _argpartition = kit.op(
     "argpartition",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libargpartition_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     signature="(n,*)->(n,*)",
     attributes={"kth": kit.Attribute(np.int64, minimum=0)},
     reference=definition,
@@ -42,7 +39,7 @@ _argpartition = kit.op(
     # Time of jax.numpy over the handler's, in a program, on a CPU with AVX2 (Zen 3),
     # for 8 and 16 elements: float32 0.73, 1.7; int32 1.0, 1.6; int8 0.91, 1.7:
     # //benchmarks:benchmark --cpu-time --at-any-speed --lines=argpartition/1x16/*/*/program
-    is_faster=lambda x, **_: x.size >= 16,
+    choice=kit.Choice(is_faster=lambda x, **_: x.size >= 16),
 )
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The indices that sort an array."""
 
-import pathlib
 from typing import Any
 
 import jax
@@ -9,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.common import namesake
 
 # The most that can be indexed with 32 bits.
@@ -23,10 +23,7 @@ def _reference(x, *, descending, stable):
 
 _argsort = kit.op(
     "argsort",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libargsort_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     signature="(n,*)->(n,*)",
     attributes={"descending": np.bool_, "stable": np.bool_},
     reference=_reference,
@@ -34,7 +31,7 @@ _argsort = kit.op(
     # XLA's time over the handler's, in a program, on a CPU with AVX2 (Zen 3), for
     # 8 and 16 elements: float32 0.93, 1.7; int32 0.95, 1.3; int8 0.86, 1.7. See it:
     # //benchmarks:benchmark --cpu-time --at-any-speed --lines=argsort/1x16/*/*/program
-    is_faster=lambda x, **_: x.size >= 16,
+    choice=kit.Choice(is_faster=lambda x, **_: x.size >= 16),
 )
 
 

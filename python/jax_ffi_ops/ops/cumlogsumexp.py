@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logarithms of running sums of exponentials."""
 
-import pathlib
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.common import scans
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 from jax_ffi_ops.ops.linear_recurrence import step_before
@@ -65,10 +64,7 @@ def _(primals, tangents):
   return total, sum(shares)
 
 
-_LIBRARY = kit.Library(
-    pathlib.Path(__file__).with_name("libcumlogsumexp_ext.so"),
-    prefix="xla_ffi_ops_",
-)
+_LIBRARY = libraries.beside(__file__)
 
 _cumlogsumexp_from = scans.scan_from_op(
     "cumlogsumexp",
@@ -76,11 +72,15 @@ _cumlogsumexp_from = scans.scan_from_op(
     jnp.logaddexp,
     kit.FLOATING,
     starts=kit.FLOATING,
-    jvp=_jvp_from,
+    derivatives=kit.Derivatives(jvp=_jvp_from),
 )
 
 _total = scans.scan_total_op(
-    "cumlogsumexp", _LIBRARY, _sum, kit.FLOATING, jvp=_jvp_of_total
+    "cumlogsumexp",
+    _LIBRARY,
+    _sum,
+    kit.FLOATING,
+    derivatives=kit.Derivatives(jvp=_jvp_of_total),
 )
 
 
@@ -100,7 +100,7 @@ _cumlogsumexp = scans.scan_op(
     # XLA takes 2 to 60 times as long for more: for each result, it adds up all
     # elements before it.
     is_faster=lambda x, *, n, **_: n > 2 and x.size >= 16,
-    jvp=_jvp,
+    derivatives=kit.Derivatives(jvp=_jvp),
     split=kit.Split(
         local=lambda x, *, reverse: _total(x),
         identity=lambda x, *, reverse: -np.inf,

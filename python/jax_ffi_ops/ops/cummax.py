@@ -2,13 +2,13 @@
 """Running maxima."""
 
 import functools
-import pathlib
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.common import reductions
 from jax_ffi_ops.ops.common import scans
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
@@ -113,19 +113,19 @@ def extremum_split(scan_from, sign):
   )
 
 
-_LIBRARY = kit.Library(
-    pathlib.Path(__file__).with_name("libcummax_ext.so"),
-    prefix="xla_ffi_ops_",
-)
+_LIBRARY = libraries.beside(__file__)
 
 _cummax_from = scans.scan_from_op(
-    "cummax", _LIBRARY, jnp.maximum, jvp=extremum_from_jvp
+    "cummax",
+    _LIBRARY,
+    jnp.maximum,
+    derivatives=kit.Derivatives(jvp=extremum_from_jvp),
 )
 
 _cummax = scans.scan_op(
     "cummax",
     library=_LIBRARY,
-    jvp=extremum_jvp(-1),
+    derivatives=kit.Derivatives(jvp=extremum_jvp(-1)),
     split=extremum_split(_cummax_from, -1),
 )
 

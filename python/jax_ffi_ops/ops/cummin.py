@@ -1,31 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running minima."""
 
-import pathlib
-
 import jax
 import jax.numpy as jnp
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.common import scans
 from jax_ffi_ops.ops.cummax import extremum_from_jvp
 from jax_ffi_ops.ops.cummax import extremum_jvp
 from jax_ffi_ops.ops.cummax import extremum_split
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 
-_LIBRARY = kit.Library(
-    pathlib.Path(__file__).with_name("libcummin_ext.so"),
-    prefix="xla_ffi_ops_",
-)
+_LIBRARY = libraries.beside(__file__)
 
 _cummin_from = scans.scan_from_op(
-    "cummin", _LIBRARY, jnp.minimum, jvp=extremum_from_jvp
+    "cummin",
+    _LIBRARY,
+    jnp.minimum,
+    derivatives=kit.Derivatives(jvp=extremum_from_jvp),
 )
 
 _cummin = scans.scan_op(
     "cummin",
     library=_LIBRARY,
-    jvp=extremum_jvp(1),
+    derivatives=kit.Derivatives(jvp=extremum_jvp(1)),
     split=extremum_split(_cummin_from, 1),
 )
 

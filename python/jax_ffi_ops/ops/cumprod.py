@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running products."""
 
-import pathlib
-
 import jax
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.common import scans
 
 _cumprod = scans.scan_op(
     "cumprod",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libcumprod_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
 )
 
 

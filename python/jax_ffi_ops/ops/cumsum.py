@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running sums."""
 
-import pathlib
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.common import scans
 
 
@@ -31,10 +30,7 @@ def _split(local, apply, **backward):
   )
 
 
-_LIBRARY = kit.Library(
-    pathlib.Path(__file__).with_name("libcumsum_ext.so"),
-    prefix="xla_ffi_ops_",
-)
+_LIBRARY = libraries.beside(__file__)
 
 _cumsum_from = scans.scan_from_op(
     "cumsum", _LIBRARY, jnp.add, starts=kit.NUMBERS
@@ -46,7 +42,9 @@ _total = scans.scan_total_op("cumsum", _LIBRARY, _sum)
 _cumsum = scans.scan_op(
     "cumsum",
     library=_LIBRARY,
-    transpose=lambda dy, *, reverse: _cumsum(dy, reverse=not reverse),
+    derivatives=kit.Derivatives(
+        transpose=lambda dy, *, reverse: _cumsum(dy, reverse=not reverse)
+    ),
     split=_split(
         lambda x, *, reverse: _total(x),
         lambda x, before, after, *, reverse: _of_piece(

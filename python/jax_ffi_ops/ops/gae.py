@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generalized advantage estimation."""
 
-import pathlib
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +8,7 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.kit import dtypes
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 from jax_ffi_ops.ops.linear_recurrence import step_before
 from jax_ffi_ops.ops.linear_recurrence import stretched
@@ -44,21 +43,22 @@ def _backward(discounts, values, lambda_, advantages, dadvantages):
 
 _gae = kit.op(
     "gae",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libgae_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     signature="(n,*),(n,*),(n+1,*),(*)->(n,*)",
     reference=_reference,
     dtypes=(np.float32, np.float64),
-    stretched=("discounts", "lambda_"),
+    operands={
+        "discounts": kit.Operand(stretched=True),
+        "lambda_": kit.Operand(stretched=True),
+    },
     outputs=("advantages",),
-    residuals=("advantages",),
-    backward=_backward,
+    derivatives=kit.Derivatives(backward=_backward, residuals=("advantages",)),
     # Below, a call is most of the time, and XLA unrolls few steps. jax's time
     # over the handler's in a program: 16 steps of 128 rows 0.5, 128 of 16 1.4;
     # alone, 256x8 0.9 (float32, Zen 3, 2026-11-24).
-    is_faster=lambda rewards, *_, n, **__: n >= 32 and rewards.size >= 4096,
+    choice=kit.Choice(
+        is_faster=lambda rewards, *_, n, **__: n >= 32 and rewards.size >= 4096
+    ),
 )
 
 

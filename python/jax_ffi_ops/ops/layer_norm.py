@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layer normalization."""
 
-import pathlib
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import libraries
+from jax_ffi_ops.ops.common import norms
 
 
 def _mean(x):
@@ -102,29 +102,26 @@ _split = kit.Split(
 
 _layer_norm = kit.op(
     "layer_norm",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("liblayer_norm_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     signature="(d),(d)?,(d)?->(d),(),()",
-    residuals=("mean", "rstd"),
     attributes={"eps": kit.Attribute(np.float64, minimum=0)},
     reference=_reference,
-    backward=_backward,
     dtypes=kit.FLOATING,
-    parameters=("scale", "bias"),
-    weights={"scale": "x", "bias": "x"},
-    skips_gradients=True,
-    row_sums=("scale", "bias"),
-    split=_split,
+    operands={"scale": norms.WEIGHT, "bias": norms.WEIGHT},
+    derivatives=kit.Derivatives(
+        backward=_backward, residuals=("mean", "rstd"), skips_gradients=True
+    ),
     # To see it: //benchmarks:benchmark --at-any-speed --lines=layer_norm/*/*/*/program
-    in_place={"y": "x"},
     # On one core of a Xeon (family 6, model 167), least CPU times in a loop in a
     # program: the definition took 1.2 to 2.2 times as long from 2**12 elements
     # on, and 0.94 to 1.02 times at 2**14, with jax 0.10.2 and 0.12.0.1.
-    is_faster=kit.faster_for_rows(
-        sizes={(3, "float32"): 2**12, (4, "float32"): 2**12}
+    choice=kit.Choice(
+        is_faster=kit.faster_for_rows(
+            sizes={(3, "float32"): 2**12, (4, "float32"): 2**12}
+        )
     ),
+    buffers=kit.Buffers(in_place={"y": "x"}),
+    split=_split,
 )
 
 

@@ -2,7 +2,6 @@
 """Linear filters, as scipy.signal has them."""
 
 import contextlib
-import pathlib
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +10,7 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.kit import dtypes
+from jax_ffi_ops.ops.common import libraries
 
 
 def _reference(b0, b, a, x, zi, *, reverse):
@@ -29,23 +29,24 @@ def _reference(b0, b, a, x, zi, *, reverse):
 
 _filter = kit.op(
     "lfilter",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("liblfilter_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     # Sections s of order m: b[0], the other b and a, of which a[0] is 1.
     signature="(s,*),(s,m,*),(s,m,*),(n,*),(s,m,*)->(s,m,*),(n,*)",
     attributes={"reverse": np.bool_},
     reference=_reference,
     dtypes=(np.float32, np.float64, np.complex64, np.complex128),
     outputs=("zf", "y"),
-    residuals=("y",),
-    skips_gradients=True,
-    needed_by={"y": ("b0", "b", "a")},
+    derivatives=kit.Derivatives(
+        residuals=("y",),
+        skips_gradients=True,
+        needed_by={"y": ("b0", "b", "a")},
+    ),
     # Below, or with few steps for a section, a call is most of the time.
     # To see it: //benchmarks:benchmark --at-any-speed
     #   --lines=lfilter/8x64/*/*/program
-    is_faster=lambda b0, b, a, x, zi, **_: x.size >= max(1024, 16 * b0.size),
+    choice=kit.Choice(
+        is_faster=lambda b0, b, a, x, zi, **_: x.size >= max(1024, 16 * b0.size)
+    ),
 )
 
 

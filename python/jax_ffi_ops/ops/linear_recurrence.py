@@ -3,7 +3,6 @@
 
 import functools
 import numbers
-import pathlib
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +10,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.common import recurrences
 
 
@@ -89,10 +89,7 @@ def _backward(a, h0, h, dh, *, reverse, shifted):
   return da, db, _passed_on(a, db, not reverse, not shifted)
 
 
-_LIBRARY = kit.Library(
-    pathlib.Path(__file__).with_name("liblinear_recurrence_ext.so"),
-    prefix="xla_ffi_ops_",
-)
+_LIBRARY = libraries.beside(__file__)
 _ATTRIBUTES = {"reverse": np.bool_, "shifted": np.bool_}
 
 
@@ -118,15 +115,14 @@ _declare = functools.partial(
     # With `shifted`, a[t-1] takes the place of a[t], and 1 that of a[0].
     attributes=_ATTRIBUTES,
     reference=_reference,
-    stretched=("a",),
+    operands={"a": kit.Operand(stretched=True)},
     outputs=("h",),
 )
 
 _recurrence = _declare(
     "linear_recurrence",
     dtypes=(*kit.FLOATING, np.complex64, np.complex128),
-    residuals=("h",),
-    backward=_backward,
+    derivatives=kit.Derivatives(backward=_backward, residuals=("h",)),
     split=_split,
     # Below, a call of a handler, 1 to 2 us, is most of the time.
     # To see it: //benchmarks:benchmark --at-any-speed
@@ -136,8 +132,10 @@ _recurrence = _declare(
     # columns 0.82, 256 of 8 1.4 (float32, Zen 3, 2026-11-24).
     # XLA's loops over bfloat16 take 13 to 80 times as long as the handler, those
     # over float16 4 times: 512 and 1024 elements (Zen 4, 2026-11-25).
-    is_faster=lambda a, b, h0, *, n, **_: n > _FEW
-    and b.size >= (512 if b.dtype.itemsize == 2 else SMALL),
+    choice=kit.Choice(
+        is_faster=lambda a, b, h0, *, n, **_: n > _FEW
+        and b.size >= (512 if b.dtype.itemsize == 2 else SMALL)
+    ),
 )
 
 _recurrence_from = _declare(
@@ -156,10 +154,11 @@ with jax.enable_x64(True):  # Split cores are computed with 64-bit types, too.
       signature="(n,*),(n,*)->(*),(*),(*)",
       attributes=_ATTRIBUTES,
       reference=_end_by_recurrence,
-      results=lambda a, b, **_: (np.float64, np.int64, np.float64),
+      results=kit.Results(
+          dtypes=lambda a, b, **_: (np.float64, np.int64, np.float64)
+      ),
       dtypes=kit.FLOATING,
-      operands=("a", "b"),
-      stretched=("a",),
+      operands={"a": kit.Operand(stretched=True)},
       outputs=("factor", "exponent", "term"),
   )
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Indices of what is not zero."""
 
-import pathlib
 from typing import Any
 
 import jax
@@ -9,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import libraries
 
 
 def _reference(mask, fill, *, size):
@@ -21,10 +21,7 @@ def _reference(mask, fill, *, size):
 
 _nonzero = kit.op(
     "nonzero",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libnonzero_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     signature="(n),()->(size),()",
     outputs=("indices", "count"),
     attributes={"size": np.int64},
@@ -33,7 +30,7 @@ _nonzero = kit.op(
     # XLA's time over the handler's, in a program, on a CPU with AVX2 (Zen 3), for
     # 64, 128 and 256 elements: 0.76, 1.3, 2.8. To see it:
     # //benchmarks:benchmark --cpu-time --at-any-speed --lines=nonzero/128/bool/*/program
-    is_faster=lambda mask, fill, **_: mask.size >= 128,
+    choice=kit.Choice(is_faster=lambda mask, fill, **_: mask.size >= 128),
 )
 
 

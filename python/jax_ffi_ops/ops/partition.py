@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Partitions an array around an element."""
 
-import pathlib
 from typing import Any
 
 import jax
@@ -12,6 +11,7 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.ops.argpartition import along_axis
 from jax_ffi_ops.ops.argpartition import argpartition
 from jax_ffi_ops.ops.argpartition import definition
+from jax_ffi_ops.ops.common import libraries
 
 
 def _in_order(x, order):
@@ -28,21 +28,18 @@ def _jvp(x, x_dot, *, kth):
 
 _partition = kit.op(
     "partition",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libpartition_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     signature="(n,*)->(n,*)",
     attributes={"kth": kit.Attribute(np.int64, minimum=0)},
     reference=lambda x, *, kth: _in_order(x, definition(x, kth=kth)),
     dtypes=kit.ORDERED,
+    derivatives=kit.Derivatives(jvp=_jvp),
     # Time of jax.numpy over the handler's, in a program, on a CPU with AVX2 (Zen 3),
     # for 8 and 16 elements: int32 0.50, 1.3; bfloat16 1.2, 2.6. That of float32 is
     # 0.43 for 16 and 1.1 for 64, since XLA has a fast top_k of it; the reference,
     # which sorts, is no faster than the handler:
     # //benchmarks:benchmark --cpu-time --at-any-speed --lines=partition/1x16/*/*/program
-    is_faster=lambda x, **_: x.size >= 16,
-    jvp=_jvp,
+    choice=kit.Choice(is_faster=lambda x, **_: x.size >= 16),
 )
 
 

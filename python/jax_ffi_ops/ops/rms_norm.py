@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Root mean square normalization."""
 
-import pathlib
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import libraries
+from jax_ffi_ops.ops.common import norms
 
 
 def _reference(x, scale, *, eps, mean=jnp.mean):
@@ -66,24 +66,19 @@ _split = kit.Split(
 
 _rms_norm = kit.op(
     "rms_norm",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("librms_norm_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     signature="(d),(d)?->(d),()",
-    residuals=("rstd",),
     attributes={"eps": kit.Attribute(np.float64, minimum=0)},
     reference=_reference,
-    backward=_backward,
-    split=_split,
     dtypes=kit.FLOATING,
-    parameters=("scale",),
-    weights={"scale": "x"},
-    skips_gradients=True,
-    row_sums=("scale",),
+    operands={"scale": norms.WEIGHT},
+    derivatives=kit.Derivatives(
+        backward=_backward, residuals=("rstd",), skips_gradients=True
+    ),
     # To see it: //benchmarks:benchmark --at-any-speed --lines=rms_norm/*/*/*/program
-    in_place={"y": "x"},
-    is_faster=kit.faster_for_rows(),
+    choice=kit.Choice(is_faster=kit.faster_for_rows()),
+    buffers=kit.Buffers(in_place={"y": "x"}),
+    split=_split,
 )
 
 

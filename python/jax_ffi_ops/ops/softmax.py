@@ -2,13 +2,13 @@
 """Softmax."""
 
 import math
-import pathlib
 
 import jax
 import jax.numpy as jnp
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.common import namesake
 
 
@@ -66,24 +66,22 @@ _split = kit.Split(
 
 _softmax = kit.op(
     "softmax",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libsoftmax_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     signature="(d)->(d)",
     outputs=("y",),
-    residuals=("y",),
     reference=_reference,
-    backward=_backward,
-    split=_split,
     dtypes=kit.FLOATING,
+    derivatives=kit.Derivatives(backward=_backward, residuals=("y",)),
     # Level 3 was measured on a Zen 3: jax.numpy takes 1.14 to 1.20 times as
     # long for 16x1024, and 1.2 to 8 times for more. Level 4 was on a Zen 5:
     # //benchmarks:benchmark --at-any-speed --lines=softmax/*/*/*/program
-    in_place={"y": "x"},
-    is_faster=kit.faster_for_rows(
-        sizes={(3, "float32"): 2**14, (4, "float32"): 2**16}
+    choice=kit.Choice(
+        is_faster=kit.faster_for_rows(
+            sizes={(3, "float32"): 2**14, (4, "float32"): 2**16}
+        )
     ),
+    buffers=kit.Buffers(in_place={"y": "x"}),
+    split=_split,
 )
 
 

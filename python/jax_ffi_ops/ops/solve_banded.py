@@ -3,7 +3,6 @@
 
 from collections.abc import Sequence
 import numbers
-import pathlib
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +12,7 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.kit import dtypes
 from jax_ffi_ops.kit.operands import call_of
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.tridiagonal_solve import shifted
 from jax_ffi_ops.ops.tridiagonal_solve import tridiagonal_solve
 
@@ -81,18 +81,14 @@ def _backward(ab, x, dx, *, upper):
 
 _solve = kit.op(
     "solve_banded",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libsolve_banded_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     # A[i, j] is ab[upper + i - j, j].
     signature="(d,n),(n,k)->(n,k)",
     attributes={"upper": kit.Attribute(np.int64, minimum=0)},
     reference=_reference,
     dtypes=(np.float32, np.float64, np.complex64, np.complex128),
     outputs=("x",),
-    residuals=("x",),
-    backward=_backward,
+    derivatives=kit.Derivatives(backward=_backward, residuals=("x",)),
 )
 
 

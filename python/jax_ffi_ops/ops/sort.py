@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sorts an array."""
 
-import pathlib
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.ops.argsort import argsort
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.common import namesake
 
 # Up to jax 0.11.1, XLA sorts bfloat16 as float32: when it converts them back,
@@ -40,18 +39,15 @@ def _is_faster(x, **_):
 
 _sort = kit.op(
     "sort",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libsort_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     signature="(n,*)->(n,*)",
     attributes={"descending": np.bool_, "one_nan": np.bool_},
     reference=lambda x, *, descending, one_nan: jnp.sort(
         x, descending=descending
     ),
     dtypes=kit.ORDERED,
-    jvp=_jvp,
-    is_faster=_is_faster,
+    derivatives=kit.Derivatives(jvp=_jvp),
+    choice=kit.Choice(is_faster=_is_faster),
 )
 
 

@@ -2,7 +2,6 @@
 """Coefficients of interpolating splines along an axis, as scipy.ndimage has them."""
 
 import numbers
-import pathlib
 from typing import Any
 
 import jax
@@ -12,6 +11,7 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.kit import dtypes
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.linear_recurrence import linear_recurrence
 
 # The sums z + 1/z of the filters' poles, for each order. The poles are the roots
@@ -142,10 +142,7 @@ def _of_any_size(x, z, gain, extension, axis):
 _WEIGHTS, _AT = [np.float64], kit.Attribute(np.int64, minimum=0)
 _filter = kit.op(
     "spline_filter1d",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libspline_filter1d_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     signature="(n,*)->(n,*)",
     # What is before a line, and behind it, are sums of its elements. These are
     # their weights, and where the first of these elements is.
@@ -158,11 +155,13 @@ _filter = kit.op(
         "behind_at": _AT,
     },
     reference=_both_ways,
-    transpose=_transpose,
     dtypes=(np.float32, np.float64),
     outputs=("c",),
+    derivatives=kit.Derivatives(transpose=_transpose),
     # A handler copies lines: the longest ones would take too much memory.
-    is_faster=lambda x, *, n, **_: x.size >= 1024 and n <= 1 << 16,
+    choice=kit.Choice(
+        is_faster=lambda x, *, n, **_: x.size >= 1024 and n <= 1 << 16
+    ),
 )
 
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The largest elements along an axis."""
 
-import pathlib
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import libraries
 
 # Up to jax 0.11.0, XLA takes NaNs of bfloat16 with one sign for equal. That is so
 # on AMD; on an Intel with AVX512-FP16, it tells some NaNs apart, and takes
@@ -32,24 +31,23 @@ def _is_faster(x, **_):
 
 _top_k = kit.op(
     "top_k",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libtop_k_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     signature="(n)->(m),(m)",
     outputs=("values", "indices"),
     attributes={
         "k": kit.Attribute(np.int64, minimum=0),
         "equal_nans": np.bool_,
     },
-    sizes={"m": lambda n, k: min(n, k)},
-    results=lambda x, **_: (x.dtype, np.dtype(np.int32)),
+    results=kit.Results(
+        dtypes=lambda x, **_: (x.dtype, np.dtype(np.int32)),
+        sizes={"m": lambda n, k: min(n, k)},
+    ),
     reference=lambda x, *, k, equal_nans: tuple(
         jax.lax.top_k(x, min(k, x.size))
     ),
-    jvp=_jvp,
     dtypes=kit.ORDERED,
-    is_faster=_is_faster,
+    derivatives=kit.Derivatives(jvp=_jvp),
+    choice=kit.Choice(is_faster=_is_faster),
 )
 
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tridiagonal systems of linear equations."""
 
-import pathlib
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.ops.common import libraries
 
 
 def shifted(x: jax.Array, by: int) -> jax.Array:
@@ -34,19 +33,17 @@ def _backward(dl, d, du, x, dx):
 
 _solve = kit.op(
     "tridiagonal_solve",
-    library=kit.Library(
-        pathlib.Path(__file__).with_name("libtridiagonal_solve_ext.so"),
-        prefix="xla_ffi_ops_",
-    ),
+    library=libraries.beside(__file__),
     signature="(n),(n),(n),(n,k)->(n,k)",
     reference=_reference,
     dtypes=(np.float32, np.float64, np.complex64, np.complex128),
     outputs=("x",),
-    residuals=("x",),
-    backward=_backward,
+    derivatives=kit.Derivatives(backward=_backward, residuals=("x",)),
     # For fewer right-hand sides, LAPACK is as fast. To see it:
     # //benchmarks:benchmark --at-any-speed --lines=tridiagonal_solve
-    is_faster=lambda dl, d, du, b, **_: b.size >= 8 * b.shape[-2],
+    choice=kit.Choice(
+        is_faster=lambda dl, d, du, b, **_: b.size >= 8 * b.shape[-2]
+    ),
 )
 
 

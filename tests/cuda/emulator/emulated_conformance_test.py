@@ -22,7 +22,7 @@ def _emulated():
   """Declares the op once more, with handlers that the emulator runs."""
   getattr(jax_ffi_ops, _OP)  # Is loaded when it is first used.
   declared = find("xla_ffi_ops_" + _OP).declaration
-  rules = ("reference", "jvp", "transpose", "backward")
+  rules = ("jvp", "transpose", "backward")
   rules = {name: getattr(declared, name) for name in rules}
   return kit.op(
       declared.name,
@@ -30,19 +30,27 @@ def _emulated():
           os.environ["EMULATED"], prefix="emulated_xla_ffi_ops_"
       ),
       signature=str(declared.signature),
-      operands=declared.slots,
-      parameters=declared.parameters,
-      results=declared.results,
-      residuals=declared.residuals,
+      reference=declared.reference.function,
+      operands={
+          name: kit.Operand(
+              parameter=name in declared.parameters,
+              weight_of=declared.weights.get(name),
+              row_sums=name in declared.row_sums,
+          )
+          for name in declared.slots
+      },
+      results=kit.Results(dtypes=declared.results),
       outputs=declared.outputs,
       attributes=declared.attributes,
       dtypes=dict(zip(declared.slots, declared.dtypes)),
-      weights=declared.weights,
-      row_sums=declared.row_sums,
-      skips_gradients=declared.skips_gradients,
-      use_handler=declared.use_handler,
-      is_faster=declared.is_faster,
-      **{name: rule and rule.function for name, rule in rules.items()},
+      derivatives=kit.Derivatives(
+          residuals=declared.residuals,
+          skips_gradients=declared.skips_gradients,
+          **{name: rule and rule.function for name, rule in rules.items()},
+      ),
+      choice=kit.Choice(
+          use_handler=declared.use_handler, is_faster=declared.is_faster
+      ),
   )
 
 

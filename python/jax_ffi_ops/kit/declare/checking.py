@@ -5,7 +5,7 @@ Its functions are traced once, with example sizes, dtypes and attributes. This
 starts no backend of jax.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -28,6 +28,43 @@ def check_sizes(
     raise ValueError(
         f"{op}: `sizes` has {others}, but the dimensions that results alone"
         f" have in {signature} are {sorted(signature.result_names)}."
+    )
+
+
+def check_needed_by(
+    op: str, derivatives: Any, residuals: Collection[str]
+) -> None:
+  """Raises ValueError if `needed_by` has others than residuals, or is not used."""
+  needed_by, rule = (
+      derivatives.needed_by,
+      derivatives.backward or derivatives.jvp,
+  )
+  others = {*needed_by}.difference(residuals)
+  if others or (needed_by and (rule or not derivatives.skips_gradients)):
+    raise ValueError(
+        f"{op}: `needed_by` is about residuals, with `skips_gradients` and"
+        f" without `jvp` and `backward`, got {dict(needed_by)}."
+    )
+
+
+def check_in_place(
+    op: str, in_place: Mapping[str, str], results: Collection[str]
+) -> None:
+  """Raises ValueError unless `in_place` is from results to an operand each."""
+  repeated = len({*in_place.values()}) != len(in_place)
+  if repeated or not {*in_place}.issubset(results):
+    raise ValueError(
+        f"{op}: `in_place` is from results ({sorted(results)}) to an operand"
+        f" each, got {in_place}."
+    )
+
+
+def check_row_sums(op: str, row_sums: Sequence[str], broadcast: bool) -> None:
+  """Raises ValueError if handlers sum over rows, and are given none to share."""
+  if broadcast and row_sums:
+    raise ValueError(
+        f"{op}: handlers with `broadcast_operands` sum over no rows, but"
+        f" `row_sums` are {list(row_sums)}."
     )
 
 

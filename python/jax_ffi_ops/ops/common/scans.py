@@ -11,6 +11,9 @@ import numpy as np
 
 from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.kit import dtypes
+from jax_ffi_ops.kit.declare.groups import Buffers
+from jax_ffi_ops.kit.declare.groups import Choice
+from jax_ffi_ops.kit.declare.groups import Results
 from jax_ffi_ops.kit.function import Op
 from jax_ffi_ops.kit.load.library import Library
 from jax_ffi_ops.kit.op import op as declare
@@ -42,7 +45,7 @@ def scan_op(
     name: of the op, and of the function of jax.lax.
     library: the shared object with its handler.
     allowed: the dtypes that the function of jax.lax takes.
-    is_faster: as for `kit.op`.
+    is_faster: as for `kit.Choice`.
     **rules: rules for derivatives and split cores, as for `kit.op`.
   """
   namesake = getattr(jax.lax, name)
@@ -60,10 +63,10 @@ def scan_op(
       attributes={"reverse": np.bool_},
       reference=reference,
       dtypes=allowed,
-      in_place={"y": "x"},
+      buffers=Buffers(in_place={"y": "x"}),
       # To see it: //benchmarks:benchmark --at-any-speed
       #   --lines=cumsum/64x8/*/*/program
-      is_faster=is_faster,
+      choice=Choice(is_faster=is_faster),
       **rules,
   )
 
@@ -103,8 +106,8 @@ def scan_from_op(
       attributes={"reverse": np.bool_},
       reference=reference,
       dtypes={"x": allowed, "start": starts},
-      results=lambda x, start, **_: (x.dtype,),
-      broadcast_operands=True,
+      results=Results(dtypes=lambda x, start, **_: (x.dtype,)),
+      buffers=Buffers(broadcast_operands=True),
       **rules,
   )
 
@@ -136,7 +139,7 @@ def scan_total_op(
         reference=reference,
         dtypes=allowed,
         outputs=("total",),
-        is_faster=lambda x, **_: x.size >= 64,
+        choice=Choice(is_faster=lambda x, **_: x.size >= 64),
         **rules,
     )
 

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the arguments of `kit.op` to a Declaration, or to an error."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import itertools
+from typing import Any
+
+from jax_ffi_ops.kit import dtypes as dtype_rules
+from jax_ffi_ops.kit.declare import attributes as attribute_types
+from jax_ffi_ops.kit.declare import checking
+from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
+from jax_ffi_ops.kit.declare.declaration import Declaration
+from jax_ffi_ops.kit.declare.groups import Buffers
+from jax_ffi_ops.kit.declare.groups import Choice
+from jax_ffi_ops.kit.declare.groups import Derivatives
+from jax_ffi_ops.kit.declare.groups import Operand
+from jax_ffi_ops.kit.declare.groups import Results
+from jax_ffi_ops.kit.declare.names import Names
+from jax_ffi_ops.kit.declare.signature import Signature
+from jax_ffi_ops.kit.declare.split import Split
+from jax_ffi_ops.kit.load.cores import Cores
+from jax_ffi_ops.kit.load.library import Library
+
+DTypes = Collection[Any] | Mapping[str, Collection[Any] | str]
+Operands = Sequence[str] | Mapping[str, Operand]
+
+
+def declared(
+    name: str,
+    *,
+    library: Library,
+    signature: str,
+    reference: Callable[..., Any] | None,
+    dtypes: DTypes | None,
+    attributes: Mapping[str, Any] | None,
+    operands: Operands | None,
+    outputs: Sequence[str] | None,
+    results: Results,
+    derivatives: Derivatives,
+    choice: Choice,
+    buffers: Buffers,
+    split: Split | None,
+) -> Declaration:
+  """Returns what an author declares; see `kit.op`."""
+  _check_kinds(
+      name,
+      (name, library, signature, results, derivatives, choice, buffers),
+  )
+  roles = _roles(name, operands)
+  sizes = dict(results.sizes)
+  schema, parsed = _parsed(name, signature, attributes, sizes)
+  slots, visible, kept = Names.of(
+      name,
+      parsed,
+      operands=_names(operands, reference),
+      reference=reference,
+      outputs=outputs,
+      residuals=derivatives.residuals,
+      attributes=schema,
+  )
+  checking.check_sizes(name, parsed, sizes)
+  weights = {n: x.weight_of for n, x in roles.items() if x.weight_of}
+  same = _same_dtypes(dtypes, parsed, slots, weights)
+  row_sums = tuple(n for n, x in roles.items() if x.row_sums)
+  needed_by, in_place = dict(derivatives.needed_by), dict(buffers.in_place)
+  by_name = dtypes if isinstance(dtypes, Mapping) else {}
+  _check_names(
+      name,
+      slots,
+      (*roles, *by_name, *same.values(), *weights.values(),
+       *in_place.values(), *itertools.chain(*needed_by.values())),
+  )  # fmt: skip
+  checking.check_needed_by(name, derivatives, kept)
+  checking.check_in_place(name, in_place, {*visible, *kept})
+  checking.check_row_sums(name, row_sums, buffers.broadcast_operands)
+  cotangents = ["d" + n for n in visible]
+  known = (*slots, *dict.fromkeys((*kept, *visible)))
+  rule = lambda kind, names: AuthorFunction.of(
+      name, kind, getattr(derivatives, kind), names
+  )
+  key = library.prefix + name
+  return Declaration(
+      name=name,
+      library=library,
+      signature=parsed,
+      slots=slots,
+      operands=slots,
+      dtypes=tuple(
+          dtype_rules.allowed(name, dtypes, same.get(n, n)) for n in slots
+      ),
+      same_dtype=same,
+      parameters=frozenset(n for n, x in roles.items() if x.parameter),
+      stretched=frozenset(n for n, x in roles.items() if x.stretched),
+      outputs=visible,
+      residuals=kept,
+      attributes=schema,
+      sizes={
+          n: AuthorFunction.of(
+              name, f"sizes[{n!r}]", function, [*parsed.names, *schema]
+          )
+          for n, function in sizes.items()
+      },
+      results=results.dtypes,
+      reference=AuthorFunction(reference, slots) if reference else None,
+      jvp=rule("jvp", [*known, *(n + "_dot" for n in slots)]),
+      transpose=rule("transpose", [*slots, *cotangents]),
+      backward=rule("backward", [*slots, *kept, *cotangents]),
+      weights=weights,
+      row_sums=row_sums,
+      skips_gradients=derivatives.skips_gradients,
+      needed_by=needed_by,
+      use_handler=choice.use_handler,
+      is_faster=choice.is_faster,
+      strict=choice.strict,
+      broadcast_operands=buffers.broadcast_operands,
+      column_major=frozenset(buffers.column_major),
+      most_loops=buffers.most_loops,
+      in_place=in_place,
+      split=split
+      and split.resolved(
+          name,
+          [*known, *cotangents],
+          slots,
+          (*parsed.operands, *parsed.results),
+      ),
+      cores=Cores.of(library.path, key),
+      forward_platforms=library.declare(key + "_fwd"),
+      backward_platforms=library.declare(key + "_bwd", required=False),
+  )
+
+
+def _check_kinds(op: str, values: Sequence[Any]) -> None:
+  """Raises TypeError or ValueError if an argument is none of its kind."""
+  kinds = {
+      "name": str, "library": Library, "signature": str, "results": Results,
+      "derivatives": Derivatives, "choice": Choice, "buffers": Buffers,
+  }  # fmt: skip
+  for (what, kind), value in zip(kinds.items(), values, strict=True):
+    if not isinstance(value, kind):
+      raise TypeError(f"{op}: {what} must be a {kind.__name__}, got {value!r}.")
+  if not op:
+    raise ValueError("The name of an op must not be empty.")
+
+
+def _roles(op: str, operands: Operands | None) -> Mapping[str, Operand]:
+  """Returns what operands are, if the author says so."""
+  roles = operands if isinstance(operands, Mapping) else {}
+  for name, role in roles.items():
+    if not isinstance(role, Operand):
+      raise TypeError(f"{op}: {name} must be an Operand, got {role!r}.")
+  return roles
+
+
+def _names(operands, reference):
+  """Returns the names that an author gives, or None."""
+  if operands is None or (isinstance(operands, Mapping) and reference):
+    return None
+  return tuple(operands)
+
+
+def _parsed(op, signature, attributes, sizes):
+  """Returns the types of attributes, and the signature."""
+  schema = attribute_types.schema(op, attributes)
+  for name, attribute in schema.items():
+    if attribute.optional or attribute.is_dictionary:
+      raise TypeError(
+          f"{op}: attribute {name} must be given and be no mapping: kit.call"
+          " knows others."
+      )
+  dimensions = [name for name, x in schema.items() if x.is_dimension]
+  parsed = Signature.parse(signature, [*dimensions, *sizes])
+  own = parsed.result_names.difference(sizes).intersection(dimensions)
+  return schema | {name: schema[name].as_dimension() for name in own}, parsed
+
+
+def _same_dtypes(dtypes, signature, slots, weights):
+  """Returns the operands that must have the dtype of another one."""
+  if isinstance(dtypes, Mapping):
+    return {name: x for name, x in dtypes.items() if isinstance(x, str)}
+  if dtypes is None:
+    return {}
+  required = [x for i, x in enumerate(slots) if i not in signature.optional]
+  first = next((name for name in required if name not in weights), None)
+  return {n: first for n in slots if first and n not in (first, *weights)}
+
+
+def _check_names(op: str, slots: Collection[str], names: Iterable[str]) -> None:
+  """Raises ValueError if there are names of no operands."""
+  unknown = {*names}.difference(slots)
+  if unknown:
+    raise ValueError(f"{op}: no operand is named {sorted(unknown)}.")
