@@ -92,8 +92,9 @@ void Follow(const char* op, ffi::Future work, const ffi::Promise& promise) {
   });
 }
 
-XLA_FFI_Error* Call(const char* op, const char* binding,
-                    const ffi::Ffi& (*handler)(), XLA_FFI_CallFrame* frame) {
+XLA_FFI_Error* CallHandler(const char* op, const char* binding,
+                           const ffi::Ffi& (*handler)(),
+                           XLA_FFI_CallFrame* frame) {
   const XLA_FFI_Api* const api = frame->api;
   XLA_FFI_Error* error = nullptr;
   try {

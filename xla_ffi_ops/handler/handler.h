@@ -27,8 +27,9 @@ HandlerResult Named(const char* op, HandlerResult result);
 // Calls `handler`, and names the errors that XLA's headers find before they get
 // to the function: a wrong number of operands, an attribute of a wrong type.
 // `binding` is the text of what the handler decodes.
-XLA_FFI_Error* Call(const char* op, const char* binding,
-                    const ffi::Ffi& (*handler)(), XLA_FFI_CallFrame* frame);
+XLA_FFI_Error* CallHandler(const char* op, const char* binding,
+                           const ffi::Ffi& (*handler)(),
+                           XLA_FFI_CallFrame* frame);
 
 // Asks for huge pages for the large results of a call on the CPU. rms_norm of
 // 64 MiB then takes a third of the time: most of it was page faults.
@@ -94,8 +95,8 @@ void Follow(const char* op, ffi::Future work, const ffi::Promise& promise);
               .release();                                                     \
       return *made;                                                           \
     };                                                                        \
-    return ::xla_ffi_ops::internal::Call(op, ".Ctx" #__VA_ARGS__, handler,    \
-                                         frame);                              \
+    return ::xla_ffi_ops::internal::CallHandler(op, ".Ctx" #__VA_ARGS__,      \
+                                                handler, frame);              \
   }
 
 namespace xla::ffi {

@@ -78,20 +78,21 @@ StateOr<T> MakeState(const char* op, Fn&& fn) {
 #define XLA_FFI_OPS_DEFINE_CUDA_STATE_SYMBOL_(...)
 #endif
 
-#define XLA_FFI_OPS_DEFINE_STATE_SYMBOL_(symbol, op, T, make, ...)          \
-  extern "C" XLA_FFI_Error* symbol(XLA_FFI_CallFrame* frame) {              \
-    const auto handler = []() -> const ::xla::ffi::Ffi& {                   \
-      static const auto* const made =                                       \
-          ::xla::ffi::Ffi::BindInstantiate() __VA_ARGS__                    \
-              .To([](auto&&... args) {                                      \
-                return ::xla_ffi_ops::internal::MakeState<T>(op, [&] {      \
-                  return make(std::forward<decltype(args)>(args)...);       \
-                });                                                         \
-              })                                                            \
-              .release();                                                   \
-      return *made;                                                         \
-    };                                                                      \
-    return ::xla_ffi_ops::internal::Call(op, #__VA_ARGS__, handler, frame); \
+#define XLA_FFI_OPS_DEFINE_STATE_SYMBOL_(symbol, op, T, make, ...)         \
+  extern "C" XLA_FFI_Error* symbol(XLA_FFI_CallFrame* frame) {             \
+    const auto handler = []() -> const ::xla::ffi::Ffi& {                  \
+      static const auto* const made =                                      \
+          ::xla::ffi::Ffi::BindInstantiate() __VA_ARGS__                   \
+              .To([](auto&&... args) {                                     \
+                return ::xla_ffi_ops::internal::MakeState<T>(op, [&] {     \
+                  return make(std::forward<decltype(args)>(args)...);      \
+                });                                                        \
+              })                                                           \
+              .release();                                                  \
+      return *made;                                                        \
+    };                                                                     \
+    return ::xla_ffi_ops::internal::CallHandler(op, #__VA_ARGS__, handler, \
+                                                frame);                    \
   }
 
 #endif  // XLA_FFI_OPS_HANDLER_STATE_H_
