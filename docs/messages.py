@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the messages of errors in sources, and which of them errors.md lacks.
-
-  bazel run //docs:messages    prints a row of a table for each that it lacks
+"""Finds the messages of errors in sources.
 
 What a message gets when it is made is `...` here, and in errors.md.
 """
@@ -13,8 +11,6 @@ import re
 _HERE = pathlib.Path(__file__).parent
 # Control flow of the suite: nobody sees these.
 _INTERNAL = ("frames.py", "legality.py", "placed.py", "runtime.py")
-# A message with fewer letters of its own is made of parts, which are elsewhere.
-_FEWEST = 8
 _ROW = re.compile(r"(?m)^\| (`.*?`) \|")
 _CALL = re.compile(
     r"\b(Fail|Internal|InvalidArgument|invalid_argument|runtime_error)\("
@@ -127,25 +123,3 @@ def matches(entry: str, message: str) -> bool:
   """Whether an entry is for a message: `...` in it stands for anything."""
   pattern = ".*".join(map(re.escape, entry.split("...")))
   return re.fullmatch(pattern, message.replace("`", "")) is not None
-
-
-def missing(root: pathlib.Path) -> dict[str, str]:
-  """Returns the messages without an entry, and the files that have them."""
-  known = entries()
-  return {
-      message: str(path.relative_to(root))
-      for path in sources(root)
-      for message in of(path)
-      if len(re.sub(r"must|got|\W", "", message)) >= _FEWEST
-      and not any(matches(entry, message) for entry in known)
-  }
-
-
-def main() -> None:
-  for message, path in missing(pathlib.Path.cwd()).items():
-    message = message.replace("`", "")
-    print(f"| `{message}` | {path} | |")
-
-
-if __name__ == "__main__":
-  main()

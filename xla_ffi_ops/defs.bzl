@@ -298,7 +298,7 @@ def xla_ffi_python_module(
     It exports `PyInit_<name>`, which Python calls, and hides all other symbols. To load
     handlers with kit.Library, too, name them in `symbols`; they may be in the file of the module.
 
-    NDEBUG is defined, except with `-c dbg`: nanobind's release builds have it. Without it, nanobind
+    NDEBUG is defined, except with `-c dbg`, as in nanobind's release builds. Without NDEBUG, nanobind
     ends a process that uses a Python object without the GIL.
 
     Args:

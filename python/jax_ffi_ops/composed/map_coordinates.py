@@ -163,20 +163,20 @@ def map_coordinates(
   """Interpolates an array by splines, as scipy.ndimage.map_coordinates does.
 
   It replaces jax.scipy.ndimage.map_coordinates, which has only the orders 0 and
-  1. The order of arguments is jax's; SciPy has `output` before `order`. Its derivatives with respect to the coordinates are the slopes of the
-  spline.
+  1. The order of arguments is jax's; SciPy has `output` before `order`. The
+  derivatives with respect to the coordinates are the slopes of the spline.
 
   Args:
     input: an array of numbers, of rank r.
     coordinates: r arrays of indices, which need not be integers, one for each
       axis of `input`. They broadcast to one shape.
     order: the order of the splines, from 0 to 5.
-    mode: the values outside of `input`. "constant": cval everywhere. "mirror",
-      "reflect" and "grid-wrap": as for `spline_filter1d`. "nearest": the last
-      element of each line. "wrap": from the other end, the two ends being one
-      point. "grid-constant": `input` goes on with elements cval, and there are
-      splines between them. "grid-mirror": "reflect".
-    cval: a number.
+    mode: how `input` continues beyond its ends. "constant": the result is cval
+      there. "grid-constant": `input` continues with elements cval, and the
+      spline goes through them. "nearest": with its last element. "mirror",
+      "reflect" and "grid-wrap": as for `spline_filter1d`. "grid-mirror" is
+      "reflect". "wrap": from the other end, where both ends are one point.
+    cval: a number, for the modes "constant" and "grid-constant".
     prefilter: whether `input` has the values of the splines. If False, it has
       their coefficients, as `spline_filter` returns them.
     output: the dtype of the values; by default that of `input`.

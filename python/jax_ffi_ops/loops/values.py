@@ -119,7 +119,7 @@ class Memory(Value):
 
   @property
   def is_whole(self) -> bool:
-    """Whether it is its buffer, in order."""
+    """Whether it is its buffer from the first element on, in order."""
     return self.is_contiguous and self.place([]) == "0"
 
   def place(self, index: Sequence[str]) -> str:
