@@ -67,7 +67,7 @@ HandlerResult SortColumns(const CpuContext& device,
                           const char* x, char* y, int64_t rows,
                           int64_t columns) {
   constexpr int64_t kLine = 64;
-  const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
+  const int64_t threads = device.threads();
   const int64_t fit =
       kLine / static_cast<int64_t>(std::max(kernel->x_bytes, kernel->y_bytes));
   const int64_t share = (columns + threads - 1) / threads;
@@ -110,8 +110,8 @@ HandlerResult SortRows(const CpuContext& device,
     return std::make_pair(from + row * n * kernel->x_bytes,
                           to + row * n * kernel->y_bytes);
   };
-  const int64_t threads = device.pool.num_threads();
-  if (threads > 1 && n >= kLeastShared && rows < 2 * threads) {
+  const int64_t threads = device.threads();
+  if (threads > 1 && n >= kLeastShared && device.AreFew(rows)) {
     const int64_t chunks =
         std::clamp<int64_t>(4 * threads / rows, 1, n / kLeastChunk) +
         n / kLongestChunk;

@@ -15,9 +15,24 @@
 
 namespace xla_ffi_ops {
 
+namespace internal {
+
+// How many threads a call may use, its own included. Nothing else asks the
+// pool.
+inline int64_t ThreadsOf(xla::ffi::ThreadPool pool) {
+  return std::max<int64_t>(1, pool.num_threads());
+}
+
+}  // namespace internal
+
 // The device argument of a handler on the CPU. It must not be used once the
 // handler has returned, so not in a loop's body either.
 struct CpuContext {
+  int64_t threads() const { return internal::ThreadsOf(pool); }
+  // Whether threads would be idle if each took whole rows: with fewer than two
+  // for each thread, some take twice as many as others.
+  bool AreFew(int64_t rows) const { return rows < 2 * threads(); }
+
   xla::ffi::ThreadPool pool;
 };
 
@@ -33,7 +48,7 @@ HandlerResult SplitLoop(xla::ffi::ThreadPool pool, int64_t phases, int64_t n,
   Split split{n, grain, n / grain + (n % grain != 0), phases};
   // The last range may be too short to wake a thread for.
   const int64_t threads =
-      n / grain < 2 ? 1 : std::min(pool.num_threads(), split.ranges);
+      n / grain < 2 ? 1 : std::min(ThreadsOf(pool), split.ranges);
   if (threads <= 1) {
     Loop loop(split, std::move(body), std::move(finish));
     loop.Run();
@@ -114,7 +129,7 @@ template <typename Body>
 HandlerResult ParallelGroups(xla::ffi::ThreadPool pool, int64_t n,
                              int64_t at_once, int64_t bytes_per_item,
                              Body body) {
-  const int64_t threads = std::max<int64_t>(1, pool.num_threads());
+  const int64_t threads = internal::ThreadsOf(pool);
   const int64_t share = (n + threads - 1) / threads;
   const int64_t group = std::max<int64_t>(1, std::min(share, at_once));
   const int64_t groups = (Grain(bytes_per_item) + group - 1) / group;

@@ -88,7 +88,7 @@ HandlerResult SplitRows(const CpuContext& device, int64_t rows,
                         std::function<void(int64_t, int64_t)> body) {
   // Each range converts anew what all rows share. With few ranges for each
   // thread, that costs little, and no thread waits long for the last ones.
-  const int64_t ranges = 16 * std::max<int64_t>(1, device.pool.num_threads());
+  const int64_t ranges = 16 * device.threads();
   return ParallelFor(device.pool, rows,
                      std::max(Grain(bytes_per_row, rows), rows / ranges),
                      std::move(body));

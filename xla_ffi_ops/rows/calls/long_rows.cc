@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "xla_ffi_ops/rows/calls/sum_rows.h"
 #include "xla_ffi_ops/rows/cpu/row_pieces.h"
 
 namespace xla_ffi_ops::internal {
@@ -52,8 +53,8 @@ class Work {
 }  // namespace
 
 bool AreLongRows(const CpuContext& device, int64_t rows, int64_t cols) {
-  return cols > kCachedCols && rows > 0 && rows < 16 &&
-         rows < 2 * device.pool.num_threads();
+  return cols > kCachedCols && rows > 0 && rows < 2 * kLeastPartRows &&
+         device.AreFew(rows);
 }
 
 template <typename Acc>

@@ -18,8 +18,8 @@ namespace xla_ffi_ops::internal {
 //
 // How threads share the work changes no bit of a result: the statistics of the
 // pieces of a row, and the terms of sums over rows, are added in the order in
-// which one thread would add them. From 16 rows on, SumGroups would add up
-// parts of the sums: such calls are not split.
+// which one thread would add them. Where SumGroups would add up parts of the
+// sums, calls are not split.
 bool AreLongRows(const CpuContext& device, int64_t rows, int64_t cols);
 
 // Stores the sums of a group over the columns [begin, end), rounded once.

@@ -28,6 +28,9 @@ template <typename Sum>
 using SumPart =
     std::function<xla::ffi::Error(int64_t begin, int64_t end, Sum* sums)>;
 
+// A part writes and reads its sums once more: cheap from so many rows on.
+inline constexpr int64_t kLeastPartRows = 8;
+
 // Has store(sums, group) called with the `size` sums of each group.
 template <typename Sum>
 HandlerResult SumGroups(
@@ -35,10 +38,10 @@ HandlerResult SumGroups(
     int64_t bytes_per_row, int64_t size, SumPart<Sum> sum_part,
     std::function<void(const Sum* sums, int64_t group)> store) {
   using xla::ffi::Error;
-  // A part writes and reads its sums once more: cheap from 8 rows on. 64 parts
-  // are enough for the threads of a large machine.
-  const int64_t most = 64 / std::clamp<int64_t>(groups, 1, 64);
-  const int64_t parts = std::clamp<int64_t>(rows / 8, 1, most);
+  // Enough for the threads of a large machine.
+  constexpr int64_t kMostParts = 64;
+  const int64_t most = kMostParts / std::clamp<int64_t>(groups, 1, kMostParts);
+  const int64_t parts = std::clamp<int64_t>(rows / kLeastPartRows, 1, most);
   const int64_t part_rows =
       std::max<int64_t>(1, rows / parts + (rows % parts != 0));
   const int64_t grain =
