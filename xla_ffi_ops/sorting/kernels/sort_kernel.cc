@@ -35,8 +35,8 @@ class SortKernelOf final : public RowKernel {
   static constexpr int64_t kNetwork = sizeof(Key) == 4 ? 256 : 0;
 
  public:
-  SortKernelOf(const KeyFormat<U>& format, int64_t n, bool reversed)
-      : keys_{format, reversed ? KeyFormat<U>::kMost : U{0}} {
+  SortKernelOf(const KeyFormat<U>& format, int64_t n, bool descending)
+      : keys_{format, descending ? KeyFormat<U>::kMost : U{0}} {
     this->n = n;
     x_bytes = y_bytes = sizeof(U);
   }
@@ -108,10 +108,10 @@ void RunSteps(LongRow* row, int64_t chunks) {
 }
 
 std::unique_ptr<RowKernel> SortKernel(const AnyFormat& format, int64_t n,
-                                      bool reversed) {
+                                      bool descending) {
   return std::visit(
       [=](const auto& of) {
-        return std::unique_ptr<RowKernel>(new SortKernelOf(of, n, reversed));
+        return std::unique_ptr<RowKernel>(new SortKernelOf(of, n, descending));
       },
       format);
 }

@@ -52,14 +52,15 @@ class RowKernel {
   size_t y_bytes;
 };
 
-// y is x, sorted, or the reverse of that.
+// y is x, sorted. A descending row is the reverse of the ascending one: also
+// where elements are equal and have different bits.
 std::unique_ptr<RowKernel> SortKernel(const AnyFormat& format, int64_t n,
-                                      bool reversed);
+                                      bool descending);
 
 enum class Order {
   kAscending,
   kDescending,  // where equal elements keep their order
-  kReversed,    // the reverse of kAscending
+  kReversed,    // kAscending, written from the last to the first
 };
 
 // y has the indices of the elements of x, in a stable order: each an int32_t,

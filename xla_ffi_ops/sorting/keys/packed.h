@@ -28,11 +28,11 @@ struct Range {
 template <typename U>
 struct Keyed {
   KeyFormat<U> format;
-  U flip;  // all ones for a descending order
+  U descending;  // all ones if the order is descending, else 0
   const U* x;
 
   XLA_FFI_OPS_HD U operator[](int64_t i) const {
-    return format.EqualKey(x[i]) ^ flip;
+    return format.EqualKey(x[i]) ^ descending;
   }
 
   Range<U> Find(int64_t begin, int64_t length) const {

@@ -38,10 +38,14 @@ struct RowKeys {
   using Key = std::conditional_t<sizeof(U) == 8, int64_t, int32_t>;
 
   KeyFormat<U> format;
-  U flip;  // all ones for a descending order
+  U descending;  // all ones if the order is descending, else 0
 
-  XLA_FFI_OPS_HD U Rank(U bits) const { return format.EqualKey(bits) ^ flip; }
-  XLA_FFI_OPS_HD U OfRank(U rank) const { return format.Bits(rank ^ flip); }
+  XLA_FFI_OPS_HD U Rank(U bits) const {
+    return format.EqualKey(bits) ^ descending;
+  }
+  XLA_FFI_OPS_HD U OfRank(U rank) const {
+    return format.Bits(rank ^ descending);
+  }
   XLA_FFI_OPS_HD Key Encode(U rank) const {
     return static_cast<Key>(rank ^ kSign);
   }
@@ -109,8 +113,8 @@ struct RowKeys {
 
   // Whether each element is its own key.
   bool AreElements() const {
-    return sizeof(U) == sizeof(Key) && flip == 0 && format.magnitude == 0 &&
-           format.sign == kSign;
+    return sizeof(U) == sizeof(Key) && descending == 0 &&
+           format.magnitude == 0 && format.sign == kSign;
   }
 };
 

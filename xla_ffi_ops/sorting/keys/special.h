@@ -51,7 +51,7 @@ struct SpecialPlaces {
   SpecialPlaces(const RowKeys<U>& keys, const Stats<U>& stats, U* y, int64_t n)
       : zeros_differ(stats.zeros_differ),
         has_nan(stats.has_nan),
-        step(keys.flip == 0 ? 1 : -1) {
+        step(keys.descending == 0 ? 1 : -1) {
     const auto first = [&](U bits) {
       const auto less = [&](U a, U b) { return keys.Rank(a) < keys.Rank(b); };
       return step > 0 ? std::lower_bound(y, y + n, bits, less)
