@@ -43,10 +43,11 @@ XLA_FFI_OPS_HD Key Threshold(const Key* keys, int64_t n, int64_t k) {
 }
 
 template <typename Key>
-XLA_FFI_OPS_HD Key Largest(const Key* row, int64_t n, const Order<Key> order) {
+XLA_FFI_OPS_HD Key Largest(const Key* row, int64_t n,
+                           const SignedKeys<Key> format) {
   Key largest = std::numeric_limits<Key>::min();
   for (int64_t i = 0; i < n; ++i) {
-    const Key key = order.Encode(row[i]);
+    const Key key = format.Encode(row[i]);
     largest = key > largest ? key : largest;
   }
   return largest;
@@ -58,7 +59,7 @@ template <typename Key>
 XLA_FFI_OPS_HD int64_t Keep(const Part<Key> part, int64_t begin, int64_t end,
                             Key least, int64_t& left, int64_t kept) {
   for (int64_t i = begin; i < end; ++i) {
-    const Key key = part.order.Encode(part.row[i]);
+    const Key key = part.format.Encode(part.row[i]);
     part.keys[kept] = key;
     part.indices[kept] = static_cast<int32_t>(i);
     const bool equal = key == least;
@@ -83,7 +84,7 @@ XLA_FFI_OPS_HD int64_t Candidates(const Part<Key> part, int64_t size) {
   const int64_t n = part.end - part.begin;
   if (size <= 8) {
     for (int64_t i = 0; i < n; ++i) {
-      part.keys[i] = part.order.Encode(part.row[part.begin + i]);
+      part.keys[i] = part.format.Encode(part.row[part.begin + i]);
       part.indices[i] = static_cast<int32_t>(part.begin + i);
     }
     return n;
@@ -94,7 +95,7 @@ XLA_FFI_OPS_HD int64_t Candidates(const Part<Key> part, int64_t size) {
   Key* const maxima = part.keys + (n - blocks);
   for (int64_t block = 0; block < blocks; ++block) {
     maxima[block] =
-        Largest(part.row + part.begin + block * size, size, part.order);
+        Largest(part.row + part.begin + block * size, size, part.format);
   }
   const Key least = Threshold(maxima, blocks, part.k);
   int64_t left = part.k;

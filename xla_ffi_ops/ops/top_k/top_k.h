@@ -5,43 +5,58 @@
 #ifndef XLA_FFI_OPS_OPS_TOP_K_TOP_K_H_
 #define XLA_FFI_OPS_OPS_TOP_K_TOP_K_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
+#include "xla_ffi_ops/sorting/keys/keys.h"
 #include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops::top_k {
 
-// How the bits of a dtype become integers of the same order, and back.
+// How the bits of a dtype become integers of the same order, and back: as a
+// KeyFormat, but signed.
 template <typename Key>
-struct Order {
-  Key negative = 0;  // the bits to flip where the sign bit is set
-  Key all = 0;       // those to flip everywhere, if `negative` is 0
-  // NaNs, of any sign, are above infinity. They become one in what is written,
-  // and those above `equal_above` are equal.
-  Key infinity = std::numeric_limits<Key>::max();
-  Key equal_above = std::numeric_limits<Key>::max();
-  Key nan = 0;
+class SignedKeys {
+  using U = std::make_unsigned_t<Key>;
+  static constexpr Key kSign = std::numeric_limits<Key>::min();
+  static constexpr U kMost = std::numeric_limits<Key>::max();
+
+ public:
+  // NaNs become those that the format has, in what is written. If `equal_nans`,
+  // they are also equal.
+  SignedKeys(const KeyFormat<U>& format, bool equal_nans)
+      : magnitude_(static_cast<Key>(format.magnitude)),
+        all_(static_cast<Key>(format.sign) ^ kSign),
+        infinity_(static_cast<Key>(std::min(format.infinity, kMost))),
+        equal_above_(equal_nans ? infinity_ : static_cast<Key>(kMost)),
+        kept_of_nan_(static_cast<Key>(format.kept_of_nan)),
+        set_in_nan_(static_cast<Key>(format.set_in_nan)) {}
 
   XLA_FFI_OPS_HD Key Encode(Key bits) const {
-    bits = OneNan(bits, equal_above);
-    return bits ^ (bits < 0 ? negative : Key{0}) ^ all;
+    bits = Nan(bits, equal_above_);
+    return bits ^ (bits < 0 ? magnitude_ : Key{0}) ^ all_;
   }
   XLA_FFI_OPS_HD Key Decode(Key key) const {
-    const Key bits = key ^ all;
-    return OneNan(bits ^ (bits < 0 ? negative : Key{0}), infinity);
+    const Key bits = key ^ all_;
+    return Nan(bits ^ (bits < 0 ? magnitude_ : Key{0}), infinity_);
   }
 
  private:
-  XLA_FFI_OPS_HD Key OneNan(Key bits, Key above) const {
+  // NaNs, of any sign, are above infinity. Only those of 16 bits change.
+  XLA_FFI_OPS_HD Key Nan(Key bits, Key above) const {
     if constexpr (sizeof(Key) == 2) {
-      constexpr Key kSign = std::numeric_limits<Key>::min();
       const bool is_nan = static_cast<Key>(bits & ~kSign) > above;
-      bits = is_nan ? static_cast<Key>((bits & kSign) | nan) : bits;
+      bits =
+          is_nan ? static_cast<Key>((bits & kept_of_nan_) | set_in_nan_) : bits;
     }
     return bits;
   }
+
+  Key magnitude_;  // the bits that change where the sign bit is set
+  Key all_;        // those that change everywhere, if `magnitude_` is 0
+  Key infinity_, equal_above_, kept_of_nan_, set_in_nan_;
 };
 
 // A key and, below it, an index: the larger, the sooner. No two are equal.
@@ -74,7 +89,7 @@ template <typename Key>
 struct Part {
   const Key* row;
   int64_t begin, end, k;
-  Order<Key> order;
+  SignedKeys<Key> format;
   Key* keys;
   int32_t* indices;
 };

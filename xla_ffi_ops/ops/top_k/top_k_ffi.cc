@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <variant>
 
 #include "xla_ffi_ops/ffi.h"
 #include "xla_ffi_ops/ops/top_k/top_k.h"
+#include "xla_ffi_ops/sorting/along_axis.h"
 
 namespace xla_ffi_ops::top_k {
 namespace {
@@ -19,10 +21,10 @@ namespace {
 constexpr int64_t kPart = 1 << 17;
 
 template <typename Key>
-struct Call {
+struct TopRows {
   Rows<const Key> x;
   int64_t k;
-  Order<Key> order;
+  SignedKeys<Key> format;
   Key* values;
   int32_t* indices;
 
@@ -31,7 +33,7 @@ struct Call {
     std::nth_element(found, found + k - 1, found + count, std::greater<>());
     std::sort(found, found + k, std::greater<>());
     for (int64_t i = 0; i < k; ++i) {
-      values[row * k + i] = order.Decode(KeyOf<Key>(found[i]));
+      values[row * k + i] = format.Decode(KeyOf<Key>(found[i]));
       indices[row * k + i] = IndexOf(found[i]);
     }
   }
@@ -44,9 +46,9 @@ std::unique_ptr<T[]> Memory(int64_t size) {
 }
 
 template <typename Key>
-HandlerResult Run(const CpuContext& device, int64_t rows, Call<Key> call) {
-  const int64_t n = call.x.cols;
-  const int64_t k = call.k;
+HandlerResult Find(const CpuContext& device, int64_t rows, TopRows<Key> top) {
+  const int64_t n = top.x.cols;
+  const int64_t k = top.k;
   const int64_t part = k <= kPart / 8 ? std::min(n, kPart) : n;
   const int64_t parts = (n + part - 1) / part;
   const bool is_split = parts > 1;
@@ -60,10 +62,10 @@ HandlerResult Run(const CpuContext& device, int64_t rows, Call<Key> call) {
       const int64_t row = i / parts;
       const int64_t first = i % parts * part;
       Packed<Key>* const found = is_split ? all.get() + i * k : own.get();
-      Select(Part<Key>{call.x[row], first, std::min(first + part, n), k,
-                       call.order, keys.get(), indices.get()},
+      Select(Part<Key>{top.x[row], first, std::min(first + part, n), k,
+                       top.format, keys.get(), indices.get()},
              found);
-      if (!is_split) call.Write(row, found, k);
+      if (!is_split) top.Write(row, found, k);
     }
   };
   const auto merge = [=](int64_t begin, int64_t end) {
@@ -71,7 +73,7 @@ HandlerResult Run(const CpuContext& device, int64_t rows, Call<Key> call) {
       if (i % parts != 0) continue;
       // Only the last part may have fewer than k.
       const int64_t last = std::min(k, n - (parts - 1) * part);
-      call.Write(i / parts, all.get() + i * k, (parts - 1) * k + last);
+      top.Write(i / parts, all.get() + i * k, (parts - 1) * k + last);
     }
   };
   return ParallelPhases(device.pool, is_split ? 2 : 1, rows * parts,
@@ -79,35 +81,6 @@ HandlerResult Run(const CpuContext& device, int64_t rows, Call<Key> call) {
                         [=](int64_t phase, int64_t begin, int64_t end) {
                           phase == 0 ? select(begin, end) : merge(begin, end);
                         });
-}
-
-// The order of a dtype whose elements have the size of Key.
-template <typename Key>
-Order<Key> OrderOf(ffi::DataType dtype, bool equal_nans) {
-  constexpr Key kMin = std::numeric_limits<Key>::min();
-  constexpr Key kMax = std::numeric_limits<Key>::max();
-  Order<Key> order;
-  switch (dtype) {
-    case ffi::BF16:  // XLA converts it, which leaves one NaN of each sign.
-      order.infinity = static_cast<Key>(0x7f80);
-      if (equal_nans) order.equal_above = order.infinity;
-      order.nan = static_cast<Key>(0x7fc0);
-      [[fallthrough]];
-    case ffi::F16:
-    case ffi::F32:
-    case ffi::F64:
-      order.negative = kMax;
-      break;
-    case ffi::U8:
-    case ffi::U16:
-    case ffi::U32:
-    case ffi::U64:
-      order.all = kMin;
-      break;
-    default:
-      break;
-  }
-  return order;
 }
 
 HandlerResult TopKHandler(CpuContext device, bool equal_nans, int64_t k,
@@ -124,23 +97,17 @@ HandlerResult TopKHandler(CpuContext device, bool equal_nans, int64_t k,
   checks.Result("indices", *indices, ffi::S32, {&k});
   const int64_t rows = Product(checks.loops());
   if (!checks.ok() || rows == 0 || k == 0) return checks.error();
-  const auto run = [&](auto tag) {
-    using Key = TypeOf<decltype(tag)>;
-    return Run(device, rows,
-               Call<Key>{Rows<const Key>{Data<const Key>(x), n, map}, k,
-                         OrderOf<Key>(x.element_type(), equal_nans),
-                         Data<Key>(*values), Data<int32_t>(*indices)});
-  };
-  switch (BitWidth(x.element_type())) {
-    case 8:
-      return run(TypeTag<int8_t>());
-    case 16:
-      return run(TypeTag<int16_t>());
-    case 32:
-      return run(TypeTag<int32_t>());
-    default:
-      return run(TypeTag<int64_t>());
-  }
+  // XLA converts bfloat16, which leaves one NaN of each sign.
+  const AnyFormat any = FormatOf(x.element_type(), /*one_nan=*/true);
+  return std::visit(
+      [&](const auto& format) {
+        using Key = std::make_signed_t<decltype(format.sign)>;
+        return Find(device, rows,
+                    TopRows<Key>{Rows<const Key>{Data<const Key>(x), n, map}, k,
+                                 SignedKeys<Key>(format, equal_nans),
+                                 Data<Key>(*values), Data<int32_t>(*indices)});
+      },
+      any);
 }
 
 }  // namespace
