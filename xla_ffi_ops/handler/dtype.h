@@ -48,6 +48,22 @@ using NativeType = typename NativeTypeOf<dtype>::type;
 template <typename T>
 inline constexpr auto kDTypeOf = xla::ffi::DataType::INVALID;
 template <>
+inline constexpr auto kDTypeOf<int8_t> = xla::ffi::S8;
+template <>
+inline constexpr auto kDTypeOf<int16_t> = xla::ffi::S16;
+template <>
+inline constexpr auto kDTypeOf<int32_t> = xla::ffi::S32;
+template <>
+inline constexpr auto kDTypeOf<int64_t> = xla::ffi::S64;
+template <>
+inline constexpr auto kDTypeOf<uint8_t> = xla::ffi::U8;
+template <>
+inline constexpr auto kDTypeOf<uint16_t> = xla::ffi::U16;
+template <>
+inline constexpr auto kDTypeOf<uint32_t> = xla::ffi::U32;
+template <>
+inline constexpr auto kDTypeOf<uint64_t> = xla::ffi::U64;
+template <>
 inline constexpr auto kDTypeOf<Float16> = xla::ffi::F16;
 template <>
 inline constexpr auto kDTypeOf<BFloat16> = xla::ffi::BF16;

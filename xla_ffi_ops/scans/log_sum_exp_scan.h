@@ -12,6 +12,8 @@
 #include "xla_ffi_ops/scans/log_sum_exp.h"
 #include "xla_ffi_ops/scans/log_sum_exp_totals.h"
 #include "xla_ffi_ops/scans/scan_kernel.h"
+#include "xla_ffi_ops/scans/scan_ops.h"
+#include "xla_ffi_ops/scans/typed_scan.h"
 
 namespace xla_ffi_ops::internal {
 
@@ -135,6 +137,11 @@ class LogSumExpScan final : public ScanKernel {
       Elements::From(piece, y + at, count);
     }
   }
+};
+
+template <typename T>
+struct ScanOf<LogSumExp, T> {
+  using type = LogSumExpScan<T>;
 };
 
 }  // namespace xla_ffi_ops::internal

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 
 #include "xla_ffi_ops/handler/checks.h"
 #include "xla_ffi_ops/handler/dtype.h"
@@ -17,31 +16,25 @@
 
 namespace xla_ffi_ops {
 
-// The dtypes of the ScanTypes, in their order.
-using ScanDTypes =
-    DTypes<ffi::S8, ffi::S16, ffi::S32, ffi::S64, ffi::U8, ffi::U16, ffi::U32,
-           ffi::U64, ffi::F16, ffi::BF16, ffi::F32, ffi::F64>;
-
 namespace internal {
 
-template <ffi::DataType... dtypes>
-Types<NativeType<dtypes>...> TypesOf(DTypes<dtypes...>);
-static_assert(std::is_same_v<decltype(TypesOf(ScanDTypes())), ScanTypes>);
-
-template <ffi::DataType... dtypes>
-int IndexIn(DTypes<dtypes...>, ffi::DataType dtype) {
-  int count = 0;
-  ((dtypes != dtype && ++count) && ...);
-  return count;
-}
+// The dtypes of an operation's elements.
+template <typename Op>
+using ScanDTypes = DTypesOf<typename Op::All>;
 
 // What scans of x start from.
-template <typename Op, ffi::DataType... dtypes>
-ffi::DataType StartDType(DTypes<dtypes...> list, ffi::DataType x) {
-  return Dispatch(list, x, [&](auto tag) {
-    using T = TypeOf<decltype(tag)>;
-    using Start = typename Op::template Start<T>;
-    return std::is_same_v<Start, T> ? x : kDTypeOf<Start>;
+template <typename Op>
+ffi::DataType StartDType(ffi::DataType x) {
+  return Dispatch(ScanDTypes<Op>(), x, [](auto tag) {
+    return kDTypeOf<typename Op::template Start<TypeOf<decltype(tag)>>>;
+  });
+}
+
+template <typename Op>
+std::unique_ptr<ScanKernel> MakeScanOf(ffi::DataType dtype, int64_t n,
+                                       bool reverse, const void* starts) {
+  return Dispatch(ScanDTypes<Op>(), dtype, [=](auto tag) {
+    return MakeScan<Op, TypeOf<decltype(tag)>>(n, reverse, starts);
   });
 }
 
@@ -60,10 +53,10 @@ HandlerResult ScanTotals(const CpuContext& device,
                          const void* x, void* totals, int64_t rows,
                          int64_t columns);
 
-// The handler of an operation of scan_ops.h on elements of these dtypes: scans
-// x, [leading..., n, trailing...], to y. If there is a `start`, [leading...,
-// trailing...], scans start from that.
-template <typename Op, typename OpDTypes, typename... Start>
+// The handler of an operation of scan_ops.h: scans x, [leading..., n,
+// trailing...], to y. If there is a `start`, [leading..., trailing...], scans
+// start from that.
+template <typename Op, typename... Start>
 HandlerResult ScanAlongAxis(CpuContext device, bool reverse,
                             int64_t trailing_rank, ffi::AnyBuffer x,
                             Start... start, ffi::Result<ffi::AnyBuffer> y) {
@@ -71,25 +64,22 @@ HandlerResult ScanAlongAxis(CpuContext device, bool reverse,
   const auto dtype = x.element_type();
   Checks checks;
   checks.TrailingRank(trailing_rank);
-  checks.Operand("x", x, OpDTypes(), {&n});
+  checks.Operand("x", x, internal::ScanDTypes<Op>(), {&n});
   if (!checks.ok()) return checks.error();
   // Like a result, it has all loop dimensions in full.
-  (checks.Result("start", start, internal::StartDType<Op>(OpDTypes(), dtype),
-                 {}),
-   ...);
+  (checks.Result("start", start, internal::StartDType<Op>(dtype), {}), ...);
   checks.Result("y", *y, dtype, {&n});
   if (!checks.ok()) return checks.error();
   const void* starts = nullptr;
   ((starts = start.untyped_data()), ...);
-  const int type = internal::IndexIn(OpDTypes(), dtype);
-  return ScanRows(device, MakeScan<Op>(type, n, reverse, starts),
+  return ScanRows(device, internal::MakeScanOf<Op>(dtype, n, reverse, starts),
                   x.untyped_data(), y->untyped_data(), Product(checks.loops()),
                   Product(checks.trailing()));
 }
 
 // The handler of what all elements make: of x likewise, [leading...,
 // trailing...]. It has the dtype of a start.
-template <typename Op, typename OpDTypes>
+template <typename Op>
 HandlerResult TotalAlongAxis(CpuContext device, int64_t trailing_rank,
                              ffi::AnyBuffer x,
                              ffi::Result<ffi::AnyBuffer> total) {
@@ -98,19 +88,18 @@ HandlerResult TotalAlongAxis(CpuContext device, int64_t trailing_rank,
   const auto dtype = x.element_type();
   Checks checks;
   checks.TrailingRank(trailing_rank);
-  checks.Operand("x", x, OpDTypes(), {&n});
+  checks.Operand("x", x, internal::ScanDTypes<Op>(), {&n});
   if (!checks.ok()) return checks.error();
-  checks.Result("total", *total, internal::StartDType<Op>(OpDTypes(), dtype),
-                {});
+  checks.Result("total", *total, internal::StartDType<Op>(dtype), {});
   if (!checks.ok()) return checks.error();
-  const int type = internal::IndexIn(OpDTypes(), dtype);
-  return ScanTotals(device, MakeScan<Op>(type, n, /*reverse=*/false, nullptr),
-                    x.untyped_data(), total->untyped_data(),
-                    Product(checks.loops()), Product(checks.trailing()));
+  return ScanTotals(
+      device, internal::MakeScanOf<Op>(dtype, n, /*reverse=*/false, nullptr),
+      x.untyped_data(), total->untyped_data(), Product(checks.loops()),
+      Product(checks.trailing()));
 }
 
-// Exports ScanAlongAxis as a handler: XLA_FFI_OPS_DEFINE_SCAN(handler, Op,
-// dtypes), and likewise that from a start, and TotalAlongAxis.
+// Exports ScanAlongAxis as a handler, ScanAlongAxis from a start, and
+// TotalAlongAxis. The op follows last: it may have a comma.
 #define XLA_FFI_OPS_DEFINE_SCAN(handler, ...)                       \
   XLA_FFI_OPS_DEFINE_HANDLER(handler, (ScanAlongAxis<__VA_ARGS__>), \
                              .Attr<bool>("reverse")                 \

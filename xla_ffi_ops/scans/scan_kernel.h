@@ -10,7 +10,6 @@
 
 #include "xla_ffi_ops/scans/elements.h"
 #include "xla_ffi_ops/vec/device.h"
-#include "xla_ffi_ops/vec/types.h"
 
 namespace xla_ffi_ops {
 
@@ -115,26 +114,12 @@ struct ScanBlock {
   bool is_last;
 };
 
-// Returns make(tag) for the type of this index in a list.
-template <typename List, typename Make>
-std::unique_ptr<ScanKernel> MakeOfType(List list, int index, Make make) {
-  std::unique_ptr<ScanKernel> made;
-  ForEachType(list, [&](auto tag) {
-    if (index-- == 0) made = make(tag);
-  });
-  return made;
-}
-
 }  // namespace internal
 
-// The types of elements: no bool and no complex numbers.
-using ScanTypes = Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                        uint32_t, uint64_t, Float16, BFloat16, float, double>;
-
-// The kernel of an operation of scan_ops.h for one of its types. `starts` are
-// of the operation's type for that.
-template <typename Op>
-std::unique_ptr<ScanKernel> MakeScan(int type, int64_t n, bool reverse,
+// The kernel of an operation of scan_ops.h for elements of T. `starts` are of
+// the operation's type for that.
+template <typename Op, typename T>
+std::unique_ptr<ScanKernel> MakeScan(int64_t n, bool reverse,
                                      const void* starts);
 
 }  // namespace xla_ffi_ops

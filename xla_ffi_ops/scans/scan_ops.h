@@ -10,6 +10,7 @@
 
 #include "xla_ffi_ops/scans/elements.h"
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/float16.h"
 #include "xla_ffi_ops/vec/types.h"
 
 namespace xla_ffi_ops::internal {
@@ -27,7 +28,13 @@ using Unsigned =
     typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
                                 TypeTag<T>>::type;
 
+// No bool and no complex numbers.
+using ScanTypes = Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                        uint32_t, uint64_t, Float16, BFloat16, float, double>;
+
 struct Sum {
+  // The types of elements.
+  using All = ScanTypes;
   // What a scan of elements of type T may start from.
   template <typename T>
   using Start = std::conditional_t<std::is_integral_v<T>, T, double>;
@@ -53,6 +60,7 @@ struct Sum {
 };
 
 struct Product {
+  using All = ScanTypes;
   template <typename T>
   using Start = Sum::Start<T>;
   template <typename T>
@@ -76,6 +84,7 @@ struct Product {
 // Maxima or minima; NaN from the first NaN on.
 template <bool kMax>
 struct Extremum {
+  using All = ScanTypes;
   template <typename T>
   using Start = T;
   template <typename T>
@@ -98,8 +107,9 @@ struct Extremum {
   }
 };
 
-// Of floating-point numbers; log_sum_exp.h has the rest.
+// log_sum_exp.h has the rest.
 struct LogSumExp {
+  using All = FloatTypes;
   template <typename T>
   using Start = typename Numbers<T>::Element;
   static constexpr bool kHasTotals = true;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "xla_ffi_ops/scans/scan_along_axis.h"
+#include "xla_ffi_ops/scans/strips.h"
 #include "xla_ffi_ops/scans/typed_scan.h"
 
 namespace xla_ffi_ops {
@@ -69,28 +70,6 @@ class SharedBlocks {
   std::vector<Base> bases_;
 };
 
-// Calls body(array, column, width) for strips of columns of [rows, n, columns]:
-// for each of the rows, an array. They are whole cache lines wide, and narrow
-// enough for all threads to have some.
-template <typename Body>
-HandlerResult ForStrips(const CpuContext& device, const ScanKernel& kernel,
-                        int64_t rows, int64_t columns, Body body) {
-  const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
-  const int64_t line = 64 / kernel.element_bytes;
-  const int64_t share = (rows * columns + threads - 1) / threads;
-  const int64_t width =
-      std::min(columns, std::clamp<int64_t>(share / line, 1, 64) * line);
-  const int64_t strips = (columns + width - 1) / width;
-  return ParallelFor(
-      device.pool, rows * strips, Grain(width * kernel.n * kernel.work),
-      [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t column = i % strips * width;
-          body(i / strips, column, std::min(width, columns - column));
-        }
-      });
-}
-
 // Scans short rows as columns of a transposed tile: to scan the lanes of a row
 // takes longer than to scan the row.
 template <typename Bits>
@@ -142,18 +121,18 @@ HandlerResult ScanRows(const CpuContext& device,
   if (n == 0 || rows == 0 || columns == 0) return xla::ffi::Error::Success();
   const char* const from = static_cast<const char*>(x);
   char* const to = static_cast<char*>(y);
-  const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
   if (n == 1) columns *= std::exchange(rows, 1);
   if (columns > 1) {
-    return ForStrips(device, *kernel, rows, columns,
-                     [=](int64_t row, int64_t column, int64_t width) {
-                       const int64_t at = (row * n * columns + column) * bytes;
-                       kernel->Columns(from + at, to + at,
-                                       row * columns + column, columns, width);
-                     });
+    return internal::ForStrips(
+        device, rows, columns, bytes, n * kernel->work,
+        [=](int64_t row, int64_t begin, int64_t end) {
+          const int64_t at = (row * n * columns + begin) * bytes;
+          kernel->Columns(from + at, to + at, row * columns + begin, columns,
+                          end - begin);
+        });
   }
-  if (threads > 1 && kernel->in_blocks && n > 4 * kScanBlock &&
-      rows < 2 * threads) {
+  if (device.threads() > 1 && kernel->in_blocks && n > 4 * kScanBlock &&
+      device.AreFew(rows)) {
     const auto shared =
         std::make_shared<SharedBlocks>(std::move(kernel), from, to, rows);
     return ParallelInOrder(device.pool, shared->count(), 1,
@@ -180,13 +159,13 @@ HandlerResult ScanTotals(const CpuContext& device,
   if (rows == 0 || columns == 0) return xla::ffi::Error::Success();
   const char* const from = static_cast<const char*>(x);
   if (columns > 1 && n > 1) {
-    return ForStrips(device, *kernel, rows, columns,
-                     [=](int64_t row, int64_t column, int64_t width) {
-                       const int64_t at = (row * n * columns + column) * bytes;
-                       kernel->ColumnTotals(from + at, totals,
-                                            row * columns + column, columns,
-                                            width);
-                     });
+    return internal::ForStrips(
+        device, rows, columns, bytes, n * kernel->work,
+        [=](int64_t row, int64_t begin, int64_t end) {
+          const int64_t at = (row * n * columns + begin) * bytes;
+          kernel->ColumnTotals(from + at, totals, row * columns + begin,
+                               columns, end - begin);
+        });
   }
   rows *= columns;
   if (n <= kScanBlock) {

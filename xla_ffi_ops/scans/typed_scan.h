@@ -11,6 +11,7 @@
 #include "xla_ffi_ops/scans/column_totals.h"
 #include "xla_ffi_ops/scans/scan_kernel.h"
 #include "xla_ffi_ops/scans/scan_row.h"
+#include "xla_ffi_ops/vec/types.h"
 
 namespace xla_ffi_ops {
 
@@ -188,18 +189,32 @@ class TypedScan final : public ScanKernel {
   }
 };
 
+// The ScanKernel of an operation for elements of T.
+template <typename Op, typename T>
+struct ScanOf {
+  using type = TypedScan<Op, typename Op::template Elements<T>>;
+};
+
 }  // namespace internal
 
-// Each op's .cc instantiates this for its operation.
-template <typename Op>
-std::unique_ptr<ScanKernel> MakeScan(int type, int64_t n, bool reverse,
+template <typename Op, typename T>
+std::unique_ptr<ScanKernel> MakeScan(int64_t n, bool reverse,
                                      const void* starts) {
-  return internal::MakeOfType(ScanTypes(), type, [=](auto tag) {
-    using Elements = typename Op::template Elements<TypeOf<decltype(tag)>>;
-    return std::make_unique<internal::TypedScan<Op, Elements>>(n, reverse,
-                                                               starts);
-  });
+  return std::make_unique<typename internal::ScanOf<Op, T>::type>(n, reverse,
+                                                                  starts);
 }
+
+// All kernels of an operation: `template struct ScanKernels<Op>;` in the op's
+// .cc compiles them.
+template <typename Op>
+struct ScanKernels {
+  // What is named is compiled.
+  static void NameAll(void (*name)(const void*)) {
+    ForEachType(typename Op::All(), [=](auto tag) {
+      name(reinterpret_cast<const void*>(MakeScan<Op, TypeOf<decltype(tag)>>));
+    });
+  }
+};
 
 }  // namespace xla_ffi_ops
 

@@ -4,14 +4,6 @@
 
 namespace xla_ffi_ops {
 
-template <>
-std::unique_ptr<ScanKernel> MakeScan<internal::LogSumExp>(int type, int64_t n,
-                                                          bool reverse,
-                                                          const void* starts) {
-  return internal::MakeOfType(FloatTypes(), type, [=](auto tag) {
-    using T = TypeOf<decltype(tag)>;
-    return std::make_unique<internal::LogSumExpScan<T>>(n, reverse, starts);
-  });
-}
+template struct ScanKernels<internal::LogSumExp>;
 
 }  // namespace xla_ffi_ops

@@ -6,11 +6,10 @@
 
 namespace xla_ffi_ops {
 
-XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cumlogsumexp_fwd, internal::LogSumExp,
-                        FloatDTypes);
+XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cumlogsumexp_fwd, internal::LogSumExp);
 XLA_FFI_OPS_DEFINE_SCAN_FROM(xla_ffi_ops_cumlogsumexp_from_fwd,
-                             internal::LogSumExp, FloatDTypes);
+                             internal::LogSumExp);
 XLA_FFI_OPS_DEFINE_SCAN_TOTAL(xla_ffi_ops_cumlogsumexp_total_fwd,
-                              internal::LogSumExp, FloatDTypes);
+                              internal::LogSumExp);
 
 }  // namespace xla_ffi_ops

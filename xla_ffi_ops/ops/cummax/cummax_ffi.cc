@@ -5,9 +5,8 @@
 
 namespace xla_ffi_ops {
 
-XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cummax_fwd, internal::Extremum<true>,
-                        ScanDTypes);
+XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cummax_fwd, internal::Extremum<true>);
 XLA_FFI_OPS_DEFINE_SCAN_FROM(xla_ffi_ops_cummax_from_fwd,
-                             internal::Extremum<true>, ScanDTypes);
+                             internal::Extremum<true>);
 
 }  // namespace xla_ffi_ops

@@ -4,7 +4,6 @@
 
 namespace xla_ffi_ops {
 
-template std::unique_ptr<ScanKernel> MakeScan<internal::Extremum<false>>(
-    int, int64_t, bool, const void*);
+template struct ScanKernels<internal::Extremum<false>>;
 
 }  // namespace xla_ffi_ops

@@ -5,9 +5,8 @@
 
 namespace xla_ffi_ops {
 
-XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cummin_fwd, internal::Extremum<false>,
-                        ScanDTypes);
+XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cummin_fwd, internal::Extremum<false>);
 XLA_FFI_OPS_DEFINE_SCAN_FROM(xla_ffi_ops_cummin_from_fwd,
-                             internal::Extremum<false>, ScanDTypes);
+                             internal::Extremum<false>);
 
 }  // namespace xla_ffi_ops

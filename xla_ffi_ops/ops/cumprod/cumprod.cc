@@ -4,8 +4,6 @@
 
 namespace xla_ffi_ops {
 
-template std::unique_ptr<ScanKernel> MakeScan<internal::Product>(int, int64_t,
-                                                                 bool,
-                                                                 const void*);
+template struct ScanKernels<internal::Product>;
 
 }  // namespace xla_ffi_ops

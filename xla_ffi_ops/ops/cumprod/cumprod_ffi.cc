@@ -5,6 +5,6 @@
 
 namespace xla_ffi_ops {
 
-XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cumprod_fwd, internal::Product, ScanDTypes);
+XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cumprod_fwd, internal::Product);
 
 }  // namespace xla_ffi_ops

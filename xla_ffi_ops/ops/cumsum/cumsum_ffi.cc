@@ -6,10 +6,8 @@
 
 namespace xla_ffi_ops {
 
-XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cumsum_fwd, internal::Sum, ScanDTypes);
-XLA_FFI_OPS_DEFINE_SCAN_FROM(xla_ffi_ops_cumsum_from_fwd, internal::Sum,
-                             ScanDTypes);
-XLA_FFI_OPS_DEFINE_SCAN_TOTAL(xla_ffi_ops_cumsum_total_fwd, internal::Sum,
-                              ScanDTypes);
+XLA_FFI_OPS_DEFINE_SCAN(xla_ffi_ops_cumsum_fwd, internal::Sum);
+XLA_FFI_OPS_DEFINE_SCAN_FROM(xla_ffi_ops_cumsum_from_fwd, internal::Sum);
+XLA_FFI_OPS_DEFINE_SCAN_TOTAL(xla_ffi_ops_cumsum_total_fwd, internal::Sum);
 
 }  // namespace xla_ffi_ops

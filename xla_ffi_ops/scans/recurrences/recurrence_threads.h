@@ -7,34 +7,11 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/scans/recurrences/recurrence.h"
+#include "xla_ffi_ops/scans/strips.h"
 #include "xla_ffi_ops/threads/handler_result.h"
 #include "xla_ffi_ops/threads/parallel.h"
 
 namespace xla_ffi_ops {
-namespace internal {
-
-// Calls body(row, begin, end) for columns, in strips that are whole cache lines
-// wide, and narrow enough for all threads to have some. A column moves `bytes`.
-template <typename T, typename Body>
-HandlerResult OverColumns(const CpuContext& device, int64_t rows,
-                          int64_t columns, int64_t bytes, Body body) {
-  constexpr int64_t kLine = std::max<int64_t>(1, 64 / sizeof(T));
-  const int64_t threads = std::max<int64_t>(1, device.pool.num_threads());
-  const int64_t share = (rows * columns + threads - 1) / threads;
-  const int64_t width =
-      std::min(columns, std::clamp<int64_t>(share / kLine, 1, 64) * kLine);
-  const int64_t strips = (columns + width - 1) / width;
-  return ParallelFor(device.pool, rows * strips, Grain(width * bytes),
-                     [=](int64_t begin, int64_t end) {
-                       for (int64_t i = begin; i < end; ++i) {
-                         const int64_t column = i % strips * width;
-                         body(i / strips, column,
-                              std::min(columns, column + width));
-                       }
-                     });
-}
-
-}  // namespace internal
 
 // Computes a Recurrence or Advantages.
 template <typename Call>
@@ -51,10 +28,10 @@ HandlerResult RunRecurrence(const CpuContext& device, const Call& call,
                             RunRecurrenceRows(call, begin, end);
                           });
   }
-  return internal::OverColumns<T>(device, rows, call.columns, bytes,
-                                  [=](int64_t row, int64_t begin, int64_t end) {
-                                    RunRecurrenceColumns(call, row, begin, end);
-                                  });
+  return internal::ForStrips(device, rows, call.columns, sizeof(T), bytes,
+                             [=](int64_t row, int64_t begin, int64_t end) {
+                               RunRecurrenceColumns(call, row, begin, end);
+                             });
 }
 
 // Likewise its ends.
@@ -72,10 +49,10 @@ HandlerResult RunEnds(const CpuContext& device, RecurrenceEnds<T> ends,
         device.pool, rows, strands, bytes,
         [=](int64_t begin, int64_t end) { RunRowEnds(ends, begin, end); });
   }
-  return internal::OverColumns<T>(device, rows, columns, bytes,
-                                  [=](int64_t row, int64_t begin, int64_t end) {
-                                    RunColumnEnds(ends, row, begin, end);
-                                  });
+  return internal::ForStrips(device, rows, columns, sizeof(T), bytes,
+                             [=](int64_t row, int64_t begin, int64_t end) {
+                               RunColumnEnds(ends, row, begin, end);
+                             });
 }
 
 }  // namespace xla_ffi_ops
