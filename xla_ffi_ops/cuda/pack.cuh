@@ -89,7 +89,7 @@ class Pack {
                                                        : word & 0xffff0000u);
     } else {
       T element;
-      if constexpr (sizeof(T) == 2) {
+      if constexpr (kTwoToAWord) {
         const uint16_t bits = words_[i / 2] >> i % 2 * 16;
         memcpy(&element, &bits, sizeof(T));
       } else {
@@ -107,7 +107,7 @@ class Pack {
   // Rounds each value once.
   template <typename From>
   __device__ void Round(const From (&values)[kSize]) {
-    if constexpr (sizeof(T) == 2 && kSize > 1) {
+    if constexpr (kIs16BitFloat<T> && kSize > 1) {
       for (int i = 0; i < kSize / 2; ++i) {
         words_[i] = internal::RoundPair(values[2 * i], values[2 * i + 1], T());
       }
@@ -122,13 +122,14 @@ class Pack {
   // Has the compiler convert the elements anew when they are next used: to keep
   // the converted ones would take twice as many registers.
   __device__ void Reconvert() {
-    if constexpr (sizeof(T) == 2) {
+    if constexpr (kIs16BitFloat<T>) {
       for (int i = 0; i < kWords; ++i) asm volatile("" : "+r"(words_[i]));
     }
   }
 
  private:
   static constexpr int kWords = (kBytes + 3) / 4;
+  static constexpr bool kTwoToAWord = sizeof(T) == 2;
 
   __device__ void Set(Access access) { memcpy(words_, &access, kBytes); }
 

@@ -15,10 +15,6 @@
 
 namespace xla_ffi_ops::internal {
 
-template <typename T>
-inline constexpr bool kIsHalf =
-    std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
-
 // Fetches n elements to the second-level cache. Loops over pieces ask for the
 // next piece: the memory is idle while they compute one. (g++ would drop calls
 // of functions that only fetch; these are inlined.)
@@ -35,7 +31,7 @@ struct Numbers {
   using Stored = T;
   using Narrow = std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>;
   using Element =
-      std::conditional_t<kIsHalf<T>, float,
+      std::conditional_t<kIs16BitFloat<T>, float,
                          std::conditional_t<(sizeof(T) >= 4), T, Narrow>>;
 
   static constexpr bool kConverts = !std::is_same_v<T, Element>;

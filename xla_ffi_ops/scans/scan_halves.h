@@ -80,7 +80,7 @@ XLA_FFI_OPS_HD void TransposeEach(Vec<int16_t, n>* x,
 // Reads and writes as many numbers, of any width, as a vector has lanes.
 template <typename T, int lanes>
 XLA_FFI_OPS_HD void ReadOne(const T* x, Vec<ElementOf<T>, lanes>* v) {
-  if constexpr (!kIsHalf<T>) {
+  if constexpr (!kIs16BitFloat<T>) {
     Load<T, lanes>(x, v);
   } else {
     std::conditional_t<lanes == 4, int64_t, Halves<lanes>> raw;
@@ -95,7 +95,7 @@ XLA_FFI_OPS_HD void ReadOne(const T* x, Vec<ElementOf<T>, lanes>* v) {
 }
 template <typename T, int lanes>
 XLA_FFI_OPS_HD void WriteOne(const Vec<ElementOf<T>, lanes>& v, T* y) {
-  if constexpr (!kIsHalf<T>) {
+  if constexpr (!kIs16BitFloat<T>) {
     Store<T, lanes>(v, y);
   } else {
     Halves<lanes> raw;

@@ -20,7 +20,7 @@ namespace xla_ffi_ops::internal {
 // overflow.
 template <typename T>
 using WideSum =
-    std::conditional_t<std::is_same_v<T, float> || kIsHalf<T>, double, T>;
+    std::conditional_t<std::is_same_v<T, float> || kIs16BitFloat<T>, double, T>;
 
 // Integers are added and multiplied as unsigned ones, which wrap.
 template <typename T>

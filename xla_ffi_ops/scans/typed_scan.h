@@ -11,6 +11,7 @@
 #include "xla_ffi_ops/scans/column_totals.h"
 #include "xla_ffi_ops/scans/scan_kernel.h"
 #include "xla_ffi_ops/scans/scan_row.h"
+#include "xla_ffi_ops/vec/float16.h"
 #include "xla_ffi_ops/vec/types.h"
 
 namespace xla_ffi_ops {
@@ -28,7 +29,8 @@ class TypedScan final : public ScanKernel {
   // Whether VectorScan itself reads and writes numbers of 16 bits, several
   // vectors at once.
   static constexpr bool kReadsHalves = [] {
-    if constexpr (kIsHalf<T>) return VectorScan<Op, T, false, 4>::kRows > 1;
+    if constexpr (kIs16BitFloat<T>)
+      return VectorScan<Op, T, false, 4>::kRows > 1;
     return false;
   }();
 

@@ -10,6 +10,7 @@
 #include "xla_ffi_ops/scans/row_vectors.h"
 #include "xla_ffi_ops/scans/scan_ops.h"
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/float16.h"
 #include "xla_ffi_ops/vec/shuffles.h"
 
 namespace xla_ffi_ops::internal {
@@ -37,8 +38,8 @@ struct VectorScan {
       std::is_same_v<Op, Product> &&
               (std::is_same_v<T, float> || std::is_same_v<T, BFloat16>)
           ? 1
-      : kIsHalf<T> ? (lanes < 4 ? 1 : 4)
-                   : std::min<int>(lanes, 16 / sizeof(T));
+      : kIs16BitFloat<T> ? (lanes < 4 ? 1 : 4)
+                         : std::min<int>(lanes, 16 / sizeof(T));
   template <int rows>
   using Vectors = RowVectors<T, W, lanes, rows>;
   // Sums of double in a lane might overflow where the running sum does not.

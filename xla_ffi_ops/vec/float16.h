@@ -143,6 +143,10 @@ class BFloat16 {
 static_assert(sizeof(Float16) == 2 && std::is_trivial_v<Float16>);
 static_assert(sizeof(BFloat16) == 2 && std::is_trivial_v<BFloat16>);
 
+template <typename T>
+inline constexpr bool kIs16BitFloat =
+    std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+
 // What sums over values of type T are kept in: double for double, else float.
 template <typename T>
 using Accumulator =

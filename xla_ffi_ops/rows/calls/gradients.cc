@@ -13,6 +13,7 @@
 #include "xla_ffi_ops/threads/parallel_loop.h"
 #include "xla_ffi_ops/vec/compensated.h"
 #include "xla_ffi_ops/vec/convert_rows.h"
+#include "xla_ffi_ops/vec/float16.h"
 
 namespace xla_ffi_ops::internal {
 namespace {
@@ -27,7 +28,7 @@ struct Gradient {
     Dispatch(FloatDTypes(), dtype, [&](auto w) {
       using W = TypeOf<decltype(w)>;
       W* const to = static_cast<W*>(data) + first;
-      if constexpr (std::is_same_v<Acc, float> && sizeof(W) == 2) {
+      if constexpr (std::is_same_v<Acc, float> && kIs16BitFloat<W>) {
         NarrowRow(sums, to, n);
       } else {
         std::copy_n(sums, n, to);

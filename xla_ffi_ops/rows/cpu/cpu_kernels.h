@@ -65,7 +65,7 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
                 const RowArrays<F, T, W>& arrays,
                 const Operands<SumOf<Cpu, T, W>, F::kSums>& sums) {
   // What is not rounded is added again sooner than it is stored and loaded.
-  if constexpr (kHasFirst<F> && sizeof(T) == sizeof(BFloat16)) {
+  if constexpr (kHasFirst<F> && kIs16BitFloat<T>) {
     internal::RunFirstAndRest(formula, range, arrays);
   } else {
     internal::RowLoop<F, T, W> loop(formula, range, arrays, sums);

@@ -73,7 +73,7 @@ class RowLoop {
         kMayStorePast<F, T> && CpuLevel() >= 3 && PrefersNonTemporal();
     // So softmax of 16 bits takes 0.75 to 1.0 times as long, and its gradient
     // 0.6 to 1.05; but with rows of a page or less, up to 1.4 times.
-    if (sizeof(T) == 2 && F::Weights::kSize == 0) {
+    if (kIs16BitFloat<T> && F::Weights::kSize == 0) {
       nontemporal &= cols_ * sizeof(T) > kPageBytes;
     }
     const int64_t middle = range.begin + range.groups * range.rows / 2;
@@ -95,8 +95,8 @@ class RowLoop {
     if (nontemporal) return Stores::kNonTemporal;
     // Without weights, rows of 16 bits take 0.65 to 1.0 times as long if no
     // line of their output is fetched.
-    return sizeof(T) == 2 && kind_ == Kind::kPlain ? Stores::kPlain
-                                                   : Stores::kFetched;
+    return kIs16BitFloat<T> && kind_ == Kind::kPlain ? Stores::kPlain
+                                                     : Stores::kFetched;
   }
 
   const F& formula_;

@@ -65,9 +65,9 @@ XLA_FFI_OPS_HD void StoreBlockOfKind(
 template <typename F, typename T>
 inline constexpr bool kMayStorePast =
 #ifdef XLA_FFI_OPS_CPU_LEVELS
-    sizeof(T) == 2 ? F::kInputs <= F::kOutputs ||
-                         (F::kPasses > 0 && F::Weights::kSize == 0)
-                   : !kStoresAdded<F>;
+    kIs16BitFloat<T> ? F::kInputs <= F::kOutputs ||
+                           (F::kPasses > 0 && F::Weights::kSize == 0)
+                     : !kStoresAdded<F>;
 #else
     false;
 #endif
@@ -81,7 +81,7 @@ void BlockAtLevel(const F& f, int64_t begin, int64_t end, int64_t cols,
   const auto run = [&](auto past) {
     constexpr bool kPast = decltype(past)::value;
     // Past the caches, float and double run at level 3 only.
-    constexpr int most = kPast && sizeof(T) > 2 ? 3 : 4;
+    constexpr int most = kPast && !kIs16BitFloat<T> ? 3 : 4;
     AtCpuLevel<kPast ? 3 : 0>(
         [=, &f, &arrays, &columns](auto level) XLA_FFI_OPS_INLINED {
           if constexpr (level <= most) {

@@ -15,6 +15,7 @@
 #include "xla_ffi_ops/rows/formula.h"
 #include "xla_ffi_ops/rows/run_formula.h"
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/float16.h"
 #include "xla_ffi_ops/vec/row_elements.h"
 #include "xla_ffi_ops/vec/store_vector.h"
 
@@ -81,7 +82,7 @@ XLA_FFI_OPS_HD void StoreRow(
   // Memory would rest while the row is computed. With this, norms of 16 bits
   // take 0.75 to 1.0 times as long. Float gains nothing, and with two inputs it
   // takes 1.1 times as long.
-  constexpr bool fetches = past && sizeof(T) == 2 && F::kInputs == 1;
+  constexpr bool fetches = past && kIs16BitFloat<T> && F::kInputs == 1;
   FetchedRow next = {};
   if constexpr (fetches) {
     next = std::get<0>(std::tie(in...)).Fetched(i + kRowsAhead);

@@ -15,6 +15,7 @@
 #include "xla_ffi_ops/scans/scan_halves.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/float16.h"
 #include "xla_ffi_ops/vec/shuffles.h"
 
 namespace xla_ffi_ops::internal {
@@ -157,10 +158,10 @@ struct ColumnSteps {
   // Computes all of them. `state` is what h is before them, and then behind.
   // For halves, the level has to be at least 3.
   void Run(E* state) const {
-    AtCpuLevel<kIsHalf<T> ? 3 : 0>([this,
-                                    state](auto level) XLA_FFI_OPS_INLINED {
+    AtCpuLevel<kIs16BitFloat<T> ? 3 : 0>([this, state](
+                                             auto level) XLA_FFI_OPS_INLINED {
       const ColumnSteps local = *this;  // in registers: h might point to *this
-      if constexpr (!kIsHalf<T>) {
+      if constexpr (!kIs16BitFloat<T>) {
         if (n > kFew) {
           const E* last = state;
           for (int64_t i = 0; i < steps; ++i, last = h + (i - 1) * stride) {
@@ -176,7 +177,7 @@ struct ColumnSteps {
       for (int64_t begin = 0; begin < steps; begin += block) {
         const int64_t end = std::min(steps, begin + block);
         int64_t j = 0;
-        if constexpr (kIsHalf<T>) {
+        if constexpr (kIs16BitFloat<T>) {
           constexpr int kWide = kVectorBytes<level> / sizeof(E);
           for (; j + kLine <= n; j += kLine) {
             local.template Line<kWide>(begin, end, j, state);
@@ -185,7 +186,7 @@ struct ColumnSteps {
         for (; j + kLanes <= n; j += kLanes) {
           local.template Few<kLanes>(begin, end, j, state);
         }
-        if constexpr (kIsHalf<T>) {
+        if constexpr (kIs16BitFloat<T>) {
           for (; j + 4 <= n; j += 4)
             local.template Few<4>(begin, end, j, state);
         }

@@ -12,6 +12,7 @@
 #include "xla_ffi_ops/scans/recurrences/recurrence_steps.h"
 #include "xla_ffi_ops/scans/recurrences/recurrence_strands.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/float16.h"
 
 namespace xla_ffi_ops {
 
@@ -19,7 +20,7 @@ template <typename T>
 void RunColumnEnds(const RecurrenceEnds<T>& ends, int64_t row, int64_t begin,
                    int64_t end) {
   using E = typename internal::Numbers<T>::Element;
-  constexpr bool kHalf = internal::kIsHalf<T>;
+  constexpr bool kHalf = kIs16BitFloat<T>;
   constexpr int64_t kMost = internal::kRecurrencePiece;
   const Recurrence<T>& call = ends.call;
   const int64_t columns = call.columns;
@@ -30,7 +31,7 @@ void RunColumnEnds(const RecurrenceEnds<T>& ends, int64_t row, int64_t begin,
                        int64_t steps, int64_t n) {
     const int64_t stride = call.reverse ? -width : width;
     using X = std::decay_t<decltype(*a)>;
-    constexpr int kLeast = internal::kIsHalf<X> ? 3 : 0;
+    constexpr int kLeast = kIs16BitFloat<X> ? 3 : 0;
     AtCpuLevel<kLeast>([&](auto level) XLA_FFI_OPS_INLINED {
       constexpr int lanes = kVectorBytes<decltype(level)::value> / 8;
       call.shifted

@@ -13,6 +13,7 @@
 #include "xla_ffi_ops/scans/recurrences/recurrence.h"
 #include "xla_ffi_ops/scans/recurrences/recurrence_steps.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/float16.h"
 
 namespace xla_ffi_ops {
 namespace internal {
@@ -24,9 +25,10 @@ bool RunColumnsInPlace(const Call& call, int64_t row, int64_t first,
                        int64_t begin, int64_t n, E* state) {
   using T = typename Call::Type;
   constexpr bool kAdvantages = std::is_same_v<Call, Advantages<T>>;
-  static_assert(!kAdvantages || !kIsHalf<T>);  // ColumnSteps::Line has none.
+  static_assert(!kAdvantages ||
+                !kIs16BitFloat<T>);  // ColumnSteps::Line has none.
   // Halves whose columns fill no vectors of 4 are better converted in pieces.
-  if (kIsHalf<T> && (CpuLevel() < 3 || n % 4 != 0)) return false;
+  if (kIs16BitFloat<T> && (CpuLevel() < 3 || n % 4 != 0)) return false;
   const int64_t columns = call.columns, width = call.a.width;
   if (call.b.width != columns || (width != 1 && width != columns)) return false;
   if (first == call.n) return true;

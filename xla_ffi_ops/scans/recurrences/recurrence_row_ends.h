@@ -14,6 +14,7 @@
 #include "xla_ffi_ops/scans/scan_halves.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/float16.h"
 #include "xla_ffi_ops/vec/lanes/transpose_lanes.h"
 
 namespace xla_ffi_ops {
@@ -130,7 +131,7 @@ void RunRowEndsOf(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
             level < 3 ? 1 : std::min<int>(kStrands, kVectorBytes<level> / 8);
         AddRows<kLanes>(x[0], x[1], count, call.reverse, call.shifted, strands);
       };
-      AtCpuLevel<kIsHalf<X> ? 3 : 0>(add);
+      AtCpuLevel<kIs16BitFloat<X> ? 3 : 0>(add);
     }
     for (int64_t r = 0; r < rows && row + r < end; ++r) {
       RecurrenceEnd whole;
@@ -151,9 +152,9 @@ void RunRowEndsOf(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
 
 template <typename T>
 void RunRowEnds(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
-  if (!internal::kIsHalf<T> || CpuLevel() >= 3) {
+  if (!kIs16BitFloat<T> || CpuLevel() >= 3) {
     internal::RunRowEndsOf<T>(ends, begin, end);
-  } else if constexpr (internal::kIsHalf<T>) {
+  } else if constexpr (kIs16BitFloat<T>) {
     internal::RunRowEndsOf<internal::ElementOf<T>>(ends, begin, end);
   }
 }

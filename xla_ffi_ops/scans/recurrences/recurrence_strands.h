@@ -11,6 +11,7 @@
 #include "xla_ffi_ops/scans/recurrences/recurrence_end.h"
 #include "xla_ffi_ops/scans/scan_halves.h"
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/float16.h"
 #include "xla_ffi_ops/vec/shuffles.h"
 
 namespace xla_ffi_ops::internal {
@@ -75,7 +76,7 @@ XLA_FFI_OPS_HD bool TryGroup(const T* a, const T* b, int64_t stride, int64_t n,
                              StrandEnds<E, kMost>& ends) {
   int64_t out = 0;  // negative if some m is not
   int64_t done = 0;
-  if constexpr (kIsHalf<T> && lanes >= 4) {
+  if constexpr (kIs16BitFloat<T> && lanes >= 4) {
     Vec<int64_t, lanes> any{};
     for (; done + lanes <= n; done += lanes) {
       const auto read = [&](int64_t i, auto* factor, auto* term)

@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
@@ -120,13 +121,13 @@ XLA_FFI_OPS_HD Acc ExpUpToZero(Acc x) {
 template <typename T, typename Acc>
 XLA_FFI_OPS_HD Acc ExpUpToZeroFor(Acc x) {
 #ifdef __CUDA_ARCH__
-  if constexpr (sizeof(T) == 2) {
+  if constexpr (kIs16BitFloat<T>) {
     float exp;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(exp) : "f"(x * 1.44269504f));
     return exp;
   }
 #else
-  if constexpr (sizeof(T) == 2 && sizeof(Acc) == sizeof(float)) {
+  if constexpr (kIs16BitFloat<T> && std::is_same_v<Acc, float>) {
     return internal::ExpUpToZeroBy<internal::ShortExpConstants>(x);
   }
 #endif
