@@ -17,8 +17,7 @@
 #include "xla_ffi_ops/scans/scan_row.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
-#include "xla_ffi_ops/vec/math/kernel_exp.h"
-#include "xla_ffi_ops/vec/math/kernel_log.h"
+#include "xla_ffi_ops/vec/math/exp_sums.h"
 
 namespace xla_ffi_ops::internal {
 

@@ -6,7 +6,7 @@
 
 #include "tests/kit/cpp/fake_xla.h"
 #include "xla_ffi_ops/vec/float16.h"
-#include "xla_ffi_ops/vec/math/kernel_exp.h"
+#include "xla_ffi_ops/vec/math/exp_sums.h"
 
 namespace xla_ffi_ops {
 namespace {

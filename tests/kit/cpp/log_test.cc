@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tests/kit/cpp/fake_xla.h"
-#include "xla_ffi_ops/vec/math/kernel_log.h"
+#include "xla_ffi_ops/vec/math/exp_sums.h"
 
 namespace xla_ffi_ops {
 namespace {

@@ -16,7 +16,7 @@ from jax_ffi_ops.kit.testing import Operand
 def _definition(x):
   e = np.exp(x - np.max(x, -1, keepdims=True, initial=-np.inf))
   if isinstance(x, Bounded) and x.storage.itemsize == 2:
-    # exp.h: what is rounded to 16 bits need not be exact to float32.
+    # exp_sums.h: what is rounded to 16 bits need not be exact to float32.
     e = Bounded(e.value, e.dtype, e.error + e.value * 2.0**-17)
   return e / np.sum(e, -1, keepdims=True)
 

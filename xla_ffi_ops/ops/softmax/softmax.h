@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/rows/formula.h"
-#include "xla_ffi_ops/vec/math/kernel_exp.h"
+#include "xla_ffi_ops/vec/math/exp_sums.h"
 #include "xla_ffi_ops/vec/types.h"
 
 namespace xla_ffi_ops::softmax {

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/vec/math/kernel_exp.h"
+#include "xla_ffi_ops/vec/math/exp_log_constants.h"
 #include "xla_ffi_ops/vec/vector.h"
 
 namespace xla_ffi_ops::math {

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/vec/math/kernel_log.h"
+#include "xla_ffi_ops/vec/math/exp_log_constants.h"
 #include "xla_ffi_ops/vec/vector.h"
 
 namespace xla_ffi_ops::math {

@@ -27,8 +27,8 @@ from jax_ffi_ops.kit.testing.exactness.rounding import in_range
 from jax_ffi_ops.kit.testing.exactness.rounding import round_to
 from jax_ffi_ops.kit.testing.exactness.rounding import WIDE
 
-# How many roundings a function's error is, if it is not one: exp.h and CUDA's
-# functions are right to 2 units in the last place.
+# How many roundings a function's error is, if it is not one: exp_sums.h and
+# CUDA's functions are right to 2 units in the last place.
 _ROUNDINGS = {np.exp: 4, np.log: 4, np.tanh: 4}
 
 
