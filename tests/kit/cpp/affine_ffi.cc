@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// call.h and gradients.h for call_test.py: y = x * scale + bias, of which both
-// weights may be absent, with plain kernels for both devices.
+// call.h and compute_rows.h for call_test.py: y = x * scale + bias, of which
+// both weights may be absent, with plain kernels for both devices.
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>

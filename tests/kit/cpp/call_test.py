@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""call.h and gradients.h: operands that may be absent, and their gradients."""
+"""call.h and compute_rows.h: operands that may be absent, and their gradients."""
 
 import itertools
 

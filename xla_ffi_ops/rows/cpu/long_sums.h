@@ -7,10 +7,23 @@
 #include <cstdint>
 #include <vector>
 
-#include "xla_ffi_ops/rows/cpu/outputs.h"
 #include "xla_ffi_ops/vec/compensated.h"
+#include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops::internal {
+
+// n arrays of the same rows.
+template <typename T, int n>
+struct ColumnSums {
+  static constexpr int kSize = n;
+  T* data[n > 0 ? n : 1];
+
+  XLA_FFI_OPS_HD ColumnSums At(int64_t offset) const {
+    ColumnSums at = *this;
+    for (int i = 0; i < n; ++i) at.data[i] += offset;
+    return at;
+  }
+};
 
 // How many rows are summed without compensation.
 inline constexpr int64_t kSumBlockRows = 64;
@@ -44,7 +57,7 @@ class LongSums {
   LongSums(const LongSums&) = delete;
 
   // Where the sums over a block are to be added up: zeros.
-  const Outputs<Acc, m>& Begin() {
+  const ColumnSums<Acc, m>& Begin() {
     for (Acc* sums : block_.data) std::fill_n(sums, cols_, 0);
     return block_;
   }
@@ -66,7 +79,7 @@ class LongSums {
   int64_t cols_;
   bool is_long_;  // or the sums over the only block are the result
   Acc* sums_[m];
-  Outputs<Acc, m> block_;
+  ColumnSums<Acc, m> block_;
   std::vector<Acc> block_sums_;
   std::vector<Compensated<Acc>> totals_;
 };

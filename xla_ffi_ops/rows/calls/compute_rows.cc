@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "xla_ffi_ops/rows/calls/gradients.h"
+#include "xla_ffi_ops/rows/calls/compute_rows.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -9,8 +9,8 @@
 //   a level of x86   GroupAtLevel, BlockAtLevel
 //   a block of rows  StoreBlock
 //   a row            ReduceRow, which makes the passes, and StoreRow
-#ifndef XLA_FFI_OPS_ROWS_CALLS_GRADIENTS_H_
-#define XLA_FFI_OPS_ROWS_CALLS_GRADIENTS_H_
+#ifndef XLA_FFI_OPS_ROWS_CALLS_COMPUTE_ROWS_H_
+#define XLA_FFI_OPS_ROWS_CALLS_COMPUTE_ROWS_H_
 
 #include <algorithm>
 #include <array>
@@ -226,4 +226,4 @@ HandlerResult ComputeBackward(
 
 }  // namespace xla_ffi_ops
 
-#endif  // XLA_FFI_OPS_ROWS_CALLS_GRADIENTS_H_
+#endif  // XLA_FFI_OPS_ROWS_CALLS_COMPUTE_ROWS_H_
