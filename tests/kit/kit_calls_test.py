@@ -13,6 +13,7 @@ from jax_ffi_ops import layer_norm
 from jax_ffi_ops import rms_norm
 from jax_ffi_ops.kit.calls.backward import BackwardCall
 from jax_ffi_ops.kit.calls.backward import Dropped
+from jax_ffi_ops.kit.calls.choice import Preference
 from jax_ffi_ops.kit.calls.tangent import TangentCall
 from jax_ffi_ops.kit.declare.value import Value
 
@@ -72,7 +73,7 @@ class KitCallsTest(parameterized.TestCase):
             "attributes": [_forward(eps=0.5).attributes],
             "present": [None, 1],
             "trailing_rank": [0, 1],
-            "at_any_speed": [not forward.at_any_speed],
+            "preference": [x for x in Preference if x is not forward.preference],
             "in_place": [True],
         }),
         (TangentCall(forward, (True, True)), {
@@ -160,11 +161,13 @@ class KitCallsTest(parameterized.TestCase):
       self.assertEqual(call.primitive.name, "layer_norm")
       own = [v.aval.dtype for v in call.invars]
       self.assertEqual(own, [x, *expected])
-      reason = call.params["call"].declined(
-          "cpu", [v.aval for v in call.invars]
+      reason = (
+          call.params["call"]
+          .decided("cpu", [v.aval for v in call.invars])
+          .reason
       )
       is_served = "float64" not in expected or x == "float64"
-      self.assertEqual("dtype" not in (reason or ""), is_served, reason)
+      self.assertEqual("dtype" not in reason, is_served, reason)
 
   @parameterized.parameters(
       ((0, 1), 0b11, ["dx", "dscale", "dscale_workspace"]),

@@ -308,6 +308,78 @@ class KitRulesTest(parameterized.TestCase):
       self.assertIn("@kit_test_op_fwd", lowered())
     self.assertIn(why, explained())
 
+  def test_calls_that_must_run_one_of_both(self):
+    """Programs of a block are not used outside of it, nor the other way round."""
+    op = declare_scaled(
+        platforms=("cpu",),
+        choice=kit.Choice(is_faster=lambda x, w, **_: x.shape[-1] > 4),
+    )
+
+    @jax.jit
+    def inner(x, w):
+      return jax.grad(lambda *args: op(*args, eps=1).sum(), (0, 1))(x, w)
+
+    outer = jax.jit(lambda x, w: inner(x, w))
+
+    def runs_handler(x, w=_W):
+      text = outer.lower(x, w).as_text()
+      self.assertEqual("@kit_test_op_fwd" in text, "@kit_test_op_bwd" in text)
+      return "@kit_test_op_fwd" in text
+
+    large = np.ones((2, 5), np.float32)
+    for _ in range(2):
+      self.assertFalse(runs_handler(_X))
+      with kit.using("handler"):
+        self.assertTrue(runs_handler(_X))
+        explained = kit.explain(op, _X, _W, eps=1)
+        self.assertIn("on cpu: forward: handler kit_test_op_fwd", explained)
+        self.assertIn("elsewhere: error (there are no handlers)", explained)
+      self.assertTrue(runs_handler(large, large[0]))
+      with kit.using("reference"):
+        self.assertFalse(runs_handler(large, large[0]))
+        self.assertIn(
+            "on cpu: forward: reference (`kit.using` asks for it)",
+            kit.explain(op, large, large[0], eps=1),
+        )
+        with kit.using("handler"):  # The innermost one counts.
+          self.assertTrue(runs_handler(large, large[0]))
+    with handlers_at_any_speed(), kit.using("reference"):
+      self.assertFalse(runs_handler(large, large[0]))
+
+  @parameterized.parameters(
+      (dict(platforms=("cuda",)), "cpu", "there is one for cuda alone"),
+      (dict(platforms=("cpu",)), "tpu", "there is one for cpu alone"),
+      (
+          dict(
+              platforms=("cpu",),
+              choice=kit.Choice(use_handler=lambda *_, **__: False),
+          ),
+          "cpu",
+          r"`use_handler` is False for x float32\[2, 4\]",
+      ),
+  )
+  def test_handler_that_cannot_run(self, declared, platform, reason):
+    op = declare(reference=lambda x: x, **declared)
+
+    def lower():
+      jax.jit(lambda x: op(x)).trace(_X).lower(lowering_platforms=(platform,))
+
+    lower()
+    with (
+        kit.using("handler"),
+        self.assertRaisesRegex(
+            ValueError, f"test_op: the call must run a handler: {reason}"
+        ),
+    ):
+      lower()
+
+  @parameterized.parameters("", "handlers", True, None)
+  def test_neither_handler_nor_reference(self, what):
+    with self.assertRaisesRegex(
+        ValueError, "kit.using takes 'handler' or 'reference', got"
+    ):
+      kit.using(what)
+
   def test_faster_for_some_cores(self):
     """Whatever the loops are: `n` is the size of the core."""
     op = declare_scaled(

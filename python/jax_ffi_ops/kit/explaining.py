@@ -9,7 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from jax_ffi_ops.kit.calls.choice import NOT_FASTER
+from jax_ffi_ops.kit.calls.choice import Code
+from jax_ffi_ops.kit.calls.choice import Preference
 from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.equations import equations
 from jax_ffi_ops.kit.function import Op
@@ -76,12 +77,15 @@ def _lines(call, avals):
   rule = next(rules, "reference")
   by_transpose, others = _gradients(op, avals)
   along = f" for {', '.join(others)}" if by_transpose else ""
+  must_run = call.preference is Preference.HANDLER
   for platform in _PLATFORMS:
 
     def runs(target, platforms, otherwise, along="", backward=False):
       reason = _reason(call, platform, avals, backward)
       if platform not in platforms:
         reason = f"there is no handler {target} for it"
+      if reason and must_run and platforms:
+        return f"error ({reason})"
       if reason:
         return f"{otherwise}{along} ({reason})"
       return f"handler {target}{along}"
@@ -98,19 +102,20 @@ def _lines(call, avals):
         op.name,
         f"{op.name} on {platform}: forward: {forward}; backward: {backward}",
     )
-  yield op.name, f"{op.name} elsewhere: reference (there are no handlers)"
+  runs = "error" if must_run else "reference"
+  yield op.name, f"{op.name} elsewhere: {runs} (there are no handlers)"
 
 
 def _reason(call, platform, avals, backward):
-  """Returns why there is no handler for a call, and for which there is one."""
-  reason = call.declined(platform, avals, backward)
-  if reason is None or not reason.startswith(NOT_FASTER):
+  """Returns why a call runs no handler, and for which sizes it would."""
+  code, reason = call.decided(platform, avals, backward)
+  if code is not Code.NOT_FASTER:
     return reason
   dims = call.dimensions(avals)
 
   def runs(sizes, leading):
     larger = _resized(call, avals, sizes, leading)
-    return call.declined(platform, larger, backward) is None
+    return call.decided(platform, larger, backward).runs_handler
 
   texts = []
   for name, size in dims.sizes.items():

@@ -89,6 +89,10 @@ class BackwardCall(HandlerCall):
     return self.op.backward_target
 
   @property
+  def preference(self) -> choice.Preference:
+    return self.forward.preference
+
+  @property
   def splits_core(self) -> bool:
     split, kept = self.op.split, {*self.kept}
     if split is None or split.dimension in dict(self.sizes):
@@ -160,12 +164,12 @@ class BackwardCall(HandlerCall):
   def may_run_handler(self) -> bool:
     return bool(self.op.backward_platforms) and not self.transposed
 
-  def declined(self, platform: str, arrays: Sequence[Any]) -> str | None:
+  def decided(self, platform: str, arrays: Sequence[Any]) -> choice.Decision:
     """As for the forward call, but that `is_faster` is told."""
     if self.transposed:
-      return "`transpose=` computes it"
+      return choice.Decision(choice.Code.TRANSPOSED, "`transpose=` computes it")
     dims, dtypes = self.dimensions(arrays), self._dtypes(arrays)
-    return choice.declined(platform, self.forward, dims, dtypes, backward=True)
+    return choice.decided(platform, self.forward, dims, dtypes, backward=True)
 
   def _dtypes(self, arrays):
     """Returns those of the arrays and the dropped operands, by name."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from jax_ffi_ops.kit.calls.choice import Decision
 from jax_ffi_ops.kit.calls.dimensions import Dimensions
 from jax_ffi_ops.kit.calls.dimensions import Parts
 from jax_ffi_ops.kit.calls.loop_axes import LoopAxes
@@ -153,8 +154,8 @@ class HandlerCall(Call):
     """See Received."""
 
   @abc.abstractmethod
-  def declined(self, platform: str, arrays: Sequence[Any]) -> str | None:
-    """Returns why the reference runs in place of the handler, or None."""
+  def decided(self, platform: str, arrays: Sequence[Any]) -> Decision:
+    """Returns whether the handler runs on a platform, or why not."""
 
   @property
   def may_run_handler(self) -> bool:

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a call runs its handler or the reference, and why."""
+"""Whether a call runs its handler or the reference, and why.
 
-from collections.abc import Iterator, Mapping, Sequence
+This is the one place that decides it. What authors say meets here: weights,
+`use_handler` and `is_faster`; what the build compiled, and the rows from which
+on that is faster; and what the caller asks for.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
+import enum
 import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -13,16 +19,78 @@ from jax_ffi_ops.kit.calls.dimensions import Dimensions
 from jax_ffi_ops.kit.declare.author_functions import keywords
 from jax_ffi_ops.kit.dtypes import unserved_weight
 
-# How the reason begins if `is_faster` is it.
-NOT_FASTER = "`is_faster` is False for"
 
+class Preference(enum.Enum):
+  """What a caller wants to run. The values are for jaxprs."""
+
+  FASTER = ""
+  HANDLER_IF_SERVED = "at any speed"
+  HANDLER = "using the handler"
+  REFERENCE = "using the reference"
+
+  @property
+  def ignores_speed(self) -> bool:
+    return self in (Preference.HANDLER_IF_SERVED, Preference.HANDLER)
+
+
+class Code(enum.Enum):
+  """Why a call runs what it does."""
+
+  HANDLER = enum.auto()  # It serves the call.
+  ASKED = enum.auto()  # The caller wants the reference.
+  TRANSPOSED = enum.auto()  # `transpose=` computes it.
+  WEIGHT = enum.auto()  # A weight would lose bits.
+  NOT_COMPILED = enum.auto()  # The build has no such core.
+  NOT_SERVED = enum.auto()  # `use_handler` is False.
+  FEW_ROWS = enum.auto()  # The build found the reference faster.
+  NOT_FASTER = enum.auto()  # `is_faster` is False.
+
+
+class Decision(NamedTuple):
+  """What a call runs.
+
+  Attributes:
+    code: why.
+    reason: the same in words, if the call does not run its handler.
+  """
+
+  code: Code
+  reason: str = ""
+
+  @property
+  def runs_handler(self) -> bool:
+    return self.code is Code.HANDLER
+
+
+_HANDLER = Decision(Code.HANDLER)
+
+# In the keys of jax's caches: programs of a block are not used outside of it.
+_using = jax.make_user_context()
 # One for each context: threads enter and leave them in any order.
 _contexts: list[None] = []
 
 
-def at_any_speed() -> bool:
-  """Whether calls that are traced now ignore `is_faster`."""
-  return bool(_contexts)
+def using(what: str) -> contextlib.AbstractContextManager[None]:
+  """Makes calls run their handlers, or their references, in a block of code.
+
+    with kit.using("reference"):
+      expected = jax.jit(f)(x)
+
+  It is for what the current thread traces in the block, derivatives included.
+  Programs that were compiled outside are compiled again. With "handler", it
+  does not matter what is faster, and a call that no handler serves is an error
+  when it is compiled. `kit.explain` tells in the block what runs.
+
+  Args:
+    what: "handler" or "reference".
+
+  Raises:
+    ValueError: it is neither.
+  """
+  known = {"handler": Preference.HANDLER, "reference": Preference.REFERENCE}
+  if what not in known:
+    raise ValueError(f"kit.using takes 'handler' or 'reference', got {what!r}.")
+  return _using(known[what])
 
 
 @contextlib.contextmanager
@@ -30,7 +98,8 @@ def handlers_at_any_speed() -> Iterator[None]:
   """Makes calls run handlers, whatever `is_faster` says.
 
   It is for all calls that are traced inside, in all threads. So tests and
-  examples can run handlers with small arrays.
+  examples can run handlers with small arrays. A call that no handler serves
+  runs its reference.
   """
   _contexts.append(None)
   try:
@@ -39,14 +108,21 @@ def handlers_at_any_speed() -> Iterator[None]:
     _contexts.pop()
 
 
-def declined(
+def preference() -> Preference:
+  """Returns what calls that are traced now are to run."""
+  if _using.value is not None:
+    return _using.value
+  return Preference.HANDLER_IF_SERVED if _contexts else Preference.FASTER
+
+
+def decided(
     platform: str,
     call: Any,
     dims: Dimensions,
     dtypes: Mapping[str, Any],
     backward: bool = False,
-) -> str | None:
-  """Returns why a call does not run its handler, or None if it does.
+) -> Decision:
+  """Returns whether a call runs its handler, and why not.
 
   Args:
     platform: "cpu" or "cuda".
@@ -56,16 +132,51 @@ def declined(
     backward: whether it is about the backward call.
   """
   op = call.op
-  problem = unserved_weight(op.weights, dtypes)
-  if problem is None and op.cores is not None and platform == "cpu":
-    problem = _unserved_core(call, dims, dtypes, backward)
-  conditions = {}
+  if call.preference is Preference.REFERENCE:
+    return Decision(Code.ASKED, "`kit.using` asks for it")
+  if problem := unserved_weight(op.weights, dtypes):
+    return Decision(Code.WEIGHT, problem)
+  if op.cores is not None and platform == "cpu":
+    found = _of_cores(call, dims, dtypes, backward)
+    if not found.runs_handler:
+      return found
+  return _of_conditions(platform, call, dims, dtypes, backward)
+
+
+def _of_cores(call, dims, dtypes, backward):
+  """Decides by what the build compiled, and for how many rows that pays."""
+  op, attributes = call.op, call.attributes.plain
+  core, cores = _core(call, dims, dtypes)
+  if core is None:
+    avals = {n: jax.ShapeDtypeStruct(x, dtypes[n]) for n, x in cores.items()}
+    found = list(map(_described, avals.items()))
+    found += [f"{name}={value!r}" for name, value in attributes.items()]
+    return Decision(
+        Code.NOT_COMPILED,
+        f"no handler was compiled for the cores {', '.join(found)}",
+    )
+  least, rows = core.least_rows[backward], math.prod(dims.leading)
+  if call.preference.ignores_speed or op.strict or not isinstance(rows, int):
+    return _HANDLER
+  if rows >= least:
+    return _HANDLER
+  return Decision(
+      Code.FEW_ROWS,
+      "it is faster" + f" below {least} rows" * math.isfinite(least),
+  )
+
+
+def _of_conditions(platform, call, dims, dtypes, backward):
+  """Decides by the functions of the author."""
+  op = call.op
+  conditions: list[tuple[Code, str, Callable[..., bool]]] = []
   if op.use_handler is not None:
-    conditions["`use_handler` is False for"] = op.use_handler
-  if op.is_faster is not None and not call.at_any_speed:
-    conditions[NOT_FASTER] = functools.partial(op.is_faster, backward=backward)
-  if problem is not None or not conditions:
-    return problem
+    conditions.append((Code.NOT_SERVED, "use_handler", op.use_handler))
+  if op.is_faster is not None and not call.preference.ignores_speed:
+    is_faster = functools.partial(op.is_faster, backward=backward)
+    conditions.append((Code.NOT_FASTER, "is_faster", is_faster))
+  if not conditions:
+    return _HANDLER
   # Each operand gets all loop dimensions, even one that rows share: a backward
   # call does not know which loop dimensions a forward operand had.
   avals = {
@@ -77,14 +188,15 @@ def declined(
   }
   sizes = (size for x in avals.values() for size in x.shape)
   if not all(isinstance(size, int) for size in sizes):
-    return None  # Symbolic.
+    return _HANDLER  # Symbolic.
   operands = [avals.get(name) for name in op.slots]
-  for reason, function in conditions.items():
+  for code, name, function in conditions:
     asked = keywords(function).intersection(dims.sizes)
-    values = {name: dims.sizes[name] for name in asked} | call.attributes.plain
+    values = {n: dims.sizes[n] for n in asked} | call.attributes.plain
     if not function(*operands, platform=platform, **values):
-      return f"{reason} {', '.join(map(_described, avals.items()))}"
-  return None
+      described = ", ".join(map(_described, avals.items()))
+      return Decision(code, f"`{name}` is False for {described}")
+  return _HANDLER
 
 
 def _described(named):
@@ -106,7 +218,7 @@ def is_differentiated_by_jax(call: Any, operands: Sequence[Any]) -> bool:
   dtypes = {name: x.dtype for name, x in call.named(operands).items()}
   core, _ = _core(call, call.dimensions(operands), dtypes)
   never = core is not None and math.isinf(core.least_rows[True])
-  return core is None or (never and not call.at_any_speed)
+  return core is None or (never and not call.preference.ignores_speed)
 
 
 def _core(call, dims, dtypes):
@@ -114,20 +226,3 @@ def _core(call, dims, dtypes):
   cores = {name: call.core(name, dims.sizes) for name in call.op.operands}
   operands = [(core, dtypes[name]) for name, core in cores.items()]
   return call.op.cores.find(operands, call.attributes.plain), cores
-
-
-def _unserved_core(call, dims, dtypes, backward):
-  """Returns why no handler was compiled for a call, or why that is slower."""
-  op, attributes = call.op, call.attributes.plain
-  core, cores = _core(call, dims, dtypes)
-  if core is None:
-    avals = {n: jax.ShapeDtypeStruct(x, dtypes[n]) for n, x in cores.items()}
-    found = list(map(_described, avals.items()))
-    found += [f"{name}={value!r}" for name, value in attributes.items()]
-    return f"no handler was compiled for the cores {', '.join(found)}"
-  least, rows = core.least_rows[backward], math.prod(dims.leading)
-  if call.at_any_speed or op.strict or not isinstance(rows, int):
-    return None
-  if rows >= least:
-    return None
-  return "it is faster" + f" below {least} rows" * math.isfinite(least)

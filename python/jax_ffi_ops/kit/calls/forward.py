@@ -30,7 +30,7 @@ class ForwardCall(base.HandlerCall):
     present: a bit per operand, if any is optional.
     trailing_rank: how many of the last axes are loops, if the signature has a
       star.
-    at_any_speed: whether it ignores `is_faster`.
+    preference: what the caller wants to run.
     in_place: whether results may take the memory of operands.
   """
 
@@ -38,7 +38,9 @@ class ForwardCall(base.HandlerCall):
   attributes: Value
   present: int | None = None
   trailing_rank: int | None = None
-  at_any_speed: bool = dataclasses.field(default_factory=choice.at_any_speed)
+  preference: choice.Preference = dataclasses.field(
+      default_factory=choice.preference
+  )
   in_place: bool = False
 
   def __repr__(self):
@@ -49,7 +51,7 @@ class ForwardCall(base.HandlerCall):
     """What jaxprs show of the call, and caches of programs tell apart."""
     values = {**self.attributes.value, **self._added}
     texts = [f"{name}={value}" for name, value in values.items()]
-    texts += ["at any speed"] * self.at_any_speed
+    texts += [self.preference.value] if self.preference.value else []
     return texts + ["in place"] * self.in_place
 
   @property
@@ -140,13 +142,13 @@ class ForwardCall(base.HandlerCall):
         if name in self.op.outputs and dtype_rules.is_differentiable(x.dtype)
     }
 
-  def declined(
+  def decided(
       self, platform: str, arrays: Sequence[Any], backward: bool = False
-  ) -> str | None:
+  ) -> choice.Decision:
     """With `backward`, about the backward call of such a call."""
     dims = self.dimensions(arrays)
     dtypes = {name: x.dtype for name, x in self.named(arrays).items()}
-    return choice.declined(platform, self, dims, dtypes, backward)
+    return choice.decided(platform, self, dims, dtypes, backward)
 
   def map(
       self, function: AuthorFunction, arrays: Mapping[str, jax.Array]

@@ -17,6 +17,8 @@ from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit.calls import loops
 from jax_ffi_ops.kit.calls.base import Broadcast
 from jax_ffi_ops.kit.calls.base import orders
+from jax_ffi_ops.kit.calls.choice import Code
+from jax_ffi_ops.kit.calls.choice import Preference
 from jax_ffi_ops.kit.dtypes import keeping_64_bits
 from jax_ffi_ops.kit.load.library import Library
 from jax_ffi_ops.kit.primitives import partitioning
@@ -57,12 +59,11 @@ def register(
     return _lower(ctx, function, operands)
 
   def by_handler(platform, ctx, *operands, call):
-    reason = call.declined(platform, ctx.avals_in)
-    if reason is not None:
-      if call.op.strict:
-        raise ValueError(
-            f"{call.op.name}: the call must run a handler: {reason}."
-        )
+    decision = call.decided(platform, ctx.avals_in)
+    if not decision.runs_handler:
+      is_error = call.op.strict or call.preference is Preference.HANDLER
+      if is_error and decision.code is not Code.TRANSPOSED:
+        _raise_no_handler(call, decision.reason)
       return by_reference(ctx, *operands, call=call)
     bind = functools.partial(primitive.bind, call=call)
     on_pieces = functools.partial(reference, call=call)
@@ -100,7 +101,14 @@ def register(
     ctx = ctx.replace(avals_out=results)
     return rule(ctx, *operands, **received.attributes)[:count]
 
-  mlir.register_lowering(primitive, _in_given_dtypes(by_reference))
+  def elsewhere(ctx, *operands, call):
+    if platforms and call.may_run_handler:
+      if call.preference is Preference.HANDLER:
+        known = " and ".join(sorted(platforms))
+        _raise_no_handler(call, f"there is one for {known} alone")
+    return by_reference(ctx, *operands, call=call)
+
+  mlir.register_lowering(primitive, _in_given_dtypes(elsewhere))
   for platform in platforms:
     mlir.register_lowering(
         primitive,
@@ -109,6 +117,10 @@ def register(
     )
   if platforms or calls_back:
     _jax.requires_devices_during_lowering(primitive)
+
+
+def _raise_no_handler(call, reason):
+  raise ValueError(f"{call.op.name}: the call must run a handler: {reason}.")
 
 
 def _layouts(arrays, column_major):
