@@ -93,7 +93,13 @@ def main(_) -> None:
   if _SAVE.value:
     import plot  # It needs matplotlib.
 
-    plot.save(_SAVE.value, measured)
+    plot.save(
+        _SAVE.value,
+        measured,
+        title="A step of fits to 1000 steps of an ODE",
+        size="fits",
+        salt="lotka_volterra",
+    )
 
 
 if __name__ == "__main__":

@@ -114,7 +114,13 @@ def main() -> None:
   if options.save:
     import plot  # It needs matplotlib.
 
-    plot.save(options.save, measured)
+    plot.save(
+        options.save,
+        measured,
+        title="A step of a flock",
+        size="particles",
+        salt="particles",
+    )
 
 
 if __name__ == "__main__":

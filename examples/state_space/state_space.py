@@ -148,7 +148,13 @@ def main() -> None:
   if options.save:
     import plot  # It needs matplotlib.
 
-    plot.save(options.save, measured)
+    plot.save(
+        options.save,
+        measured,
+        title="A training step of a state-space model",
+        size="length of a sequence",
+        salt="state_space",
+    )
 
 
 if __name__ == "__main__":

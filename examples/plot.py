@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the time of a step by the number of fits."""
+"""Draws the times of a program by its size: the plots of the examples."""
 
 from collections.abc import Mapping
 import os
@@ -14,16 +14,26 @@ with (
   import matplotlib
   from matplotlib import figure
 
-_COLORS = ("#c2410c", "#3b82f6")
+_COLORS = ("#c2410c", "#3b82f6", "#15803d")
 _GREY = "#808890"  # For light and dark backgrounds.
 
 
-def save(path: str, measured: Mapping[int, Mapping[str, float]]) -> None:
+def save(
+    path: str,
+    measured: Mapping[int, Mapping[str, float]],
+    *,
+    title: str,
+    size: str,
+    salt: str,
+) -> None:
   """Writes an SVG file.
 
   Args:
     path: of the file.
-    measured: milliseconds by the name of the function, by fits.
+    measured: milliseconds by the name of the function, by size.
+    title: of the plot.
+    size: what a size counts.
+    salt: another one for each plot: pages may show several.
   """
   fig = figure.Figure(figsize=(7, 4), layout="constrained")
   axes = fig.subplots()
@@ -32,10 +42,8 @@ def save(path: str, measured: Mapping[int, Mapping[str, float]]) -> None:
     y = [measured[n][name] for n in sizes]
     axes.loglog(sizes, y, "o-", color=color, linewidth=2, label=name)
   axes.legend(frameon=False, labelcolor="linecolor")
-  axes.set_title(
-      "A step of fits to 1000 steps of an ODE", loc="left", color=_GREY
-  )
-  axes.set_xlabel("fits", color=_GREY)
+  axes.set_title(title, loc="left", color=_GREY)
+  axes.set_xlabel(size, color=_GREY)
   axes.set_ylabel("milliseconds", color=_GREY)
   axes.set_xscale("log", base=2)
   axes.tick_params(which="both", colors=_GREY)
@@ -43,5 +51,5 @@ def save(path: str, measured: Mapping[int, Mapping[str, float]]) -> None:
   axes.spines[["top", "right"]].set_visible(False)
   axes.grid(color=_GREY, alpha=0.25)
   # The same bytes for the same numbers.
-  with matplotlib.rc_context({"svg.hashsalt": "lotka_volterra"}):
+  with matplotlib.rc_context({"svg.hashsalt": salt}):
     fig.savefig(path, format="svg", transparent=True, metadata={"Date": None})
