@@ -9,7 +9,7 @@
 #include <string>
 #include <type_traits>
 
-#include "scale.h"
+#include "legacy.h"
 #include "xla_ffi_ops/ffi.h"
 
 // XLA's own, and nobody else can use one: jaxlib does not export what sets it.

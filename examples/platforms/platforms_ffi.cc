@@ -4,7 +4,7 @@
 #include <string>
 #include <type_traits>
 
-#include "square.h"
+#include "platforms.h"
 #include "xla_ffi_ops/ffi.h"
 
 namespace platforms {

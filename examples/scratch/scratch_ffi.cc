@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "smooth.h"
+#include "scratch.h"
 #include "xla_ffi_ops/ffi.h"
 
 namespace scratch {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "scale.h"
+#include "stages.h"
 #include "xla_ffi_ops/ffi.h"
 
 namespace stages {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "smooth.h"
+#include "scratch.h"
 
 #include <cstdint>
 

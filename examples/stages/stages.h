@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // y[i] = factor * x[i].
-#ifndef SCALE_H_
-#define SCALE_H_
+#ifndef STAGES_H_
+#define STAGES_H_
 
 #include <cstdint>
 
 #include "xla_ffi_ops/vec/device.h"
 
-namespace legacy {
+namespace stages {
+
+// Makes the device ready for Scale: whatever may not be recorded in a graph.
+inline void Load(xla_ffi_ops::Cpu) {}
+void Load(xla_ffi_ops::Cuda device);
 
 void Scale(xla_ffi_ops::Cpu, int64_t n, float factor, const float* x, float* y);
 
-// Only enqueues the work. Throws if that fails.
+// Only enqueues the work. Both throw if that fails.
 void Scale(xla_ffi_ops::Cuda device, int64_t n, float factor, const float* x,
            float* y);
 
-}  // namespace legacy
+}  // namespace stages
 
-#endif  // SCALE_H_
+#endif  // STAGES_H_

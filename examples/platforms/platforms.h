@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // y[i] = x[i] * x[i] for i in begin to end.
-#ifndef SQUARE_H_
-#define SQUARE_H_
+#ifndef PLATFORMS_H_
+#define PLATFORMS_H_
 
 #include <cstdint>
 
@@ -20,4 +20,4 @@ void Square(xla_ffi_ops::Cuda device, int64_t threads, int64_t begin,
 
 }  // namespace platforms
 
-#endif  // SQUARE_H_
+#endif  // PLATFORMS_H_

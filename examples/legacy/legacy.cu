@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "scale.h"
+#include "legacy.h"
 #include "xla_ffi_ops/cuda/stream_device.cuh"
 
 namespace legacy {

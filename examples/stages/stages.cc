@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scale.h"
+#include "stages.h"
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "square.h"
+#include "platforms.h"
 #include "xla_ffi_ops/cuda/stream_device.cuh"
 
 namespace platforms {

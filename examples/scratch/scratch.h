@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // out[i] = (in[i - 1] + in[i] + in[i + 1]) / 3; the ends are neighbours.
-#ifndef SMOOTH_H_
-#define SMOOTH_H_
+#ifndef SCRATCH_H_
+#define SCRATCH_H_
 
 #include <cstdint>
 
@@ -16,4 +16,4 @@ void Smooth(xla_ffi_ops::Cuda device, int64_t n, const float* in, float* out);
 
 }  // namespace scratch
 
-#endif  // SMOOTH_H_
+#endif  // SCRATCH_H_

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "smooth.h"
+#include "scratch.h"
 #include "xla_ffi_ops/cuda/stream_device.cuh"
 
 namespace scratch {

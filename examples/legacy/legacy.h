@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // y[i] = factor * x[i].
-#ifndef SCALE_H_
-#define SCALE_H_
+#ifndef LEGACY_H_
+#define LEGACY_H_
 
 #include <cstdint>
 
 #include "xla_ffi_ops/vec/device.h"
 
-namespace stages {
-
-// Makes the device ready for Scale: whatever may not be recorded in a graph.
-inline void Load(xla_ffi_ops::Cpu) {}
-void Load(xla_ffi_ops::Cuda device);
+namespace legacy {
 
 void Scale(xla_ffi_ops::Cpu, int64_t n, float factor, const float* x, float* y);
 
-// Only enqueues the work. Both throw if that fails.
+// Only enqueues the work. Throws if that fails.
 void Scale(xla_ffi_ops::Cuda device, int64_t n, float factor, const float* x,
            float* y);
 
-}  // namespace stages
+}  // namespace legacy
 
-#endif  // SCALE_H_
+#endif  // LEGACY_H_
