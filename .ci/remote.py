@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds and tests by remote execution, on the server of tests/remote.
+"""Builds and tests by remote execution, on the engine of tests/remote.
 
   remote.py [--host-tools] [BAZEL_OPTION ...]
 
-All that Bazel starts has to run there, on a worker that has no compiler and no
-Python: --config=hermetic brings them. With --host-tools the worker has those of
-this machine.
+All that Bazel starts has to run there, on bots that have no compiler and no
+Python: --config=hermetic brings them. With --host-tools they have those of this
+machine. Meanwhile a bot dies with an action, and the server starts again.
 """
 
 import collections
@@ -14,9 +14,12 @@ import hashlib
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 import execution_log
 
@@ -26,34 +29,91 @@ _TARGETS = (
     "//python:wheel",
     "//tests/kit/cpp:checks_test",
     "//tests/ops/softmax:softmax_test",
+    "//tests/remote:alone",
 )
 _MUST_RUN = {"CppCompile", "CppLink", "TestRunner"}
+CALLS = (
+    # At most 200 calls at a time: BuildGrid refuses what is beyond its threads,
+    # and Bazel may then wait for ever.
+    "--remote_max_connections=2",
+    "--remote_retries=20",  # Long enough for a server to start again.
+)
+
+
+class _Program:
+  """A program of tests/remote, with its children."""
+
+  def __init__(self, name, script, *arguments):
+    run = ("run", f"--script_path={script}", f"//tests/remote:{name}")
+    subprocess.run([_ROOT / "bazelw", *run], cwd=_ROOT, check=True)
+    self._line = [script, *arguments]
+    self.start()
+
+  def start(self):
+    self._process = subprocess.Popen(self._line, start_new_session=True)
+
+  def kill(self):
+    """Ends it without notice."""
+    os.killpg(self._process.pid, signal.SIGKILL)
+    self._process.wait()
+
+
+def _listens(port):
+  try:
+    socket.create_connection(("127.0.0.1", port)).close()
+    return True
+  except ConnectionRefusedError:
+    return False
 
 
 @contextlib.contextmanager
-def server(folder, *options):
-  """Runs the server, with all that it keeps in `folder`; yields its address."""
+def engine(folder):
+  """Runs the engine, with all that it keeps in `folder`; yields it."""
   folder.mkdir()
-  script = folder / "start"
-  run = ("run", f"--script_path={script}", "//tests/remote:server")
-  subprocess.run([_ROOT / "bazelw", *run], cwd=_ROOT, check=True)
-  process = subprocess.Popen(
-      [script, folder / "kept", *options],
-      stdout=subprocess.PIPE,
-      text=True,
-      start_new_session=True,
-  )
+  with socket.create_server(("127.0.0.1", 0)) as free:
+    address = f"127.0.0.1:{free.getsockname()[1]}"
+  port = address.partition(":")[2]
+  program = _Program("engine", folder / "start", folder / "kept", port)
+  program.address = address
   try:
-    yield f"grpc://{process.stdout.readline().strip()}"
+    while not _listens(int(port)):
+      time.sleep(0.1)
+    yield program
   finally:
-    os.killpg(process.pid, signal.SIGTERM)
-    process.wait()
+    program.kill()
+
+
+@contextlib.contextmanager
+def _bots(folder, address, *options):
+  """Runs two bots, each in a folder of its own; yields them by these folders."""
+  bots = {}
+  try:
+    for kept in (folder / "one", folder / "two"):
+      kept.mkdir(parents=True)
+      bots[kept] = _Program("bot", kept / "start", address, kept, *options)
+    yield bots
+  finally:
+    for bot in bots.values():
+      bot.kill()
+
+
+def _disturb(server, bots, events):
+  """Kills a bot that has an action, then the server, which starts again."""
+  folder, bot = next(iter(bots.items()))
+  while not any(folder.glob("tmp*/out")):
+    time.sleep(0.1)
+  bot.kill()
+  events.append("a bot died with an action")
+  time.sleep(20)
+  server.kill()
+  server.start()
+  events.append("the server started again")
 
 
 def _changed(folder):
   """Returns the blobs that an action has written to: they are its inputs."""
   changed = []
-  for path in folder.iterdir():
+  for path in folder.glob("[!.]*"):
     with open(path, "rb") as file:
       if hashlib.file_digest(file, "sha256").hexdigest() != path.name:
         changed.append(path.name)
@@ -81,19 +141,28 @@ def main():
     bazel = [_ROOT / "bazelw", f"--output_base={folder / 'output'}"]
     log = folder / "log.json"
     try:
-      with server(folder / "server", *host_tools) as address:
+      with (
+          engine(folder / "engine") as server,
+          _bots(folder / "bots", server.address, *host_tools) as bots,
+      ):
+        events = []
+        threading.Thread(
+            target=_disturb, args=(server, bots, events), daemon=True
+        ).start()
         options += [
-            "--config=remote",
-            f"--remote_executor={address}",
+            *("--config=remote", *CALLS),
+            f"--remote_executor=grpc://{server.address}",
             f"--execution_log_json_file={log}",
             *("--disk_cache=", "--nobuild_tests_only", "--symlink_prefix=/"),
         ]
         done = subprocess.run(
             [*bazel, "test", *options, *_TARGETS], cwd=_ROOT, check=False
         )
-      changed = _changed(folder / "server/kept/blobs")
+      changed = [name for kept in bots for name in _changed(kept / "blobs")]
       print(f"{len(changed)} inputs were written to", *changed)
-      sys.exit(done.returncode or not _is_remote(log) or bool(changed))
+      print("Meanwhile:", *events, sep="\n  ")
+      failed = done.returncode or changed or len(events) < 2
+      sys.exit(bool(failed) or not _is_remote(log))
     finally:
       subprocess.run(
           [*bazel, "clean", "--expunge", "--symlink_prefix=/"],

@@ -6,7 +6,7 @@
 The first clone fetches; then it builds and tests without a network. The second,
 in another folder and with another HOME and PATH, builds the same bits. At last
 each builds from the cache that the other has filled, and runs nothing itself:
-the second from a folder, the first from the server of tests/remote.
+the second from a folder, the first from the engine of tests/remote.
 """
 
 import os
@@ -118,13 +118,13 @@ def _check(folder, first, second):
   first.run_offline("test", "--nobuild_tests_only", disk, *targets)
   expected = first.hashes()
   results = []
-  with remote.server(folder / "server", "--cache-only") as address:
-    cache = f"--remote_cache={address}"
-    second.run("build", cache, *targets)
+  with remote.engine(folder / "engine") as engine:
+    cache = (f"--remote_cache=grpc://{engine.address}", *remote.CALLS)
+    second.run("build", *cache, *targets)
     results.append(_same("built twice", expected, second.hashes()))
     results.append(second.is_cached("on disk", disk, *targets))
     results.append(_same("from the disk", expected, second.hashes()))
-    results.append(first.is_cached("remote", cache, *targets))
+    results.append(first.is_cached("remote", *cache, *targets))
     results.append(_same("from the server", expected, first.hashes()))
   return all(results)
 

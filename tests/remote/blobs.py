@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The blobs of the test server: files by their SHA-256, which actions link to."""
+"""The blobs of a bot: files by their SHA-256, which actions link to."""
 
-from collections.abc import Iterable
 import hashlib
 import os
 import pathlib
@@ -10,46 +9,46 @@ import tempfile
 from buildgrid._protos.build.bazel.remote.execution.v2 import (
     remote_execution_pb2 as reapi,
 )
+from buildgrid._protos.build.bazel.remote.execution.v2 import (
+    remote_execution_pb2_grpc as reapi_grpc,
+)
+from buildgrid.server.client import cas
+import grpc
 
 # Blobs are never written again, and one may be an executable of some action.
 _MODE = 0o555
 
 
-class Missing(Exception):
-  """A blob that the client has to upload: HASH/SIZE."""
-
-
 class Blobs:
-  """A folder of blobs."""
+  """A folder of blobs; what it lacks comes from the server."""
 
-  def __init__(self, folder: pathlib.Path):
+  def __init__(self, folder: pathlib.Path, channel: grpc.Channel):
     self._folder = folder
+    self._channel = channel
+    self._made: list[reapi.Digest] = []
     folder.mkdir(parents=True, exist_ok=True)
-    self.add([b""])  # Clients do not upload it.
-
-  def has(self, digest: reapi.Digest) -> bool:
-    return (self._folder / digest.hash).exists()
+    self.add(b"")  # Nobody uploads it.
 
   def path(self, digest: reapi.Digest) -> pathlib.Path:
-    """Returns a blob's file; raises Missing."""
-    if not self.has(digest):
-      raise Missing(f"{digest.hash}/{digest.size_bytes}")
-    return self._folder / digest.hash
+    """Returns a blob's file."""
+    path = self._folder / digest.hash
+    if not path.exists():
+      with (
+          tempfile.TemporaryDirectory(
+              dir=self._folder, prefix="."
+          ) as temporary,
+          cas.download(self._channel) as server,
+      ):
+        fetched = pathlib.Path(temporary, digest.hash)
+        server.download_file(digest, str(fetched), queue=False)
+        self._link(fetched)
+    return path
 
-  def add(self, chunks: Iterable[bytes], name: str = "") -> reapi.Digest:
-    """Keeps what the client sends; ValueError if its hash is not `name`."""
-    sha256 = hashlib.sha256()
-    with tempfile.NamedTemporaryFile(dir=self._folder, prefix=".") as file:
-      for chunk in chunks:
-        sha256.update(chunk)
-        file.write(chunk)
-      file.flush()
-      if name not in ("", sha256.hexdigest()):
-        raise ValueError(f"{name} has the hash {sha256.hexdigest()}")
-      return self.add_file(pathlib.Path(file.name))
+  def message(self, digest: reapi.Digest, kind: type):
+    """Returns the message of this type that a blob has."""
+    return kind.FromString(self.path(digest).read_bytes())
 
-  def add_file(self, path: pathlib.Path) -> reapi.Digest:
-    """Keeps a file, which stays where it is, as a link."""
+  def _link(self, path):
     with open(path, "rb") as file:
       name = hashlib.file_digest(file, "sha256").hexdigest()
     path.chmod(_MODE)
@@ -59,9 +58,31 @@ class Blobs:
       pass
     return reapi.Digest(hash=name, size_bytes=path.stat().st_size)
 
+  def add(self, data: bytes) -> reapi.Digest:
+    """Keeps what an action made."""
+    with tempfile.NamedTemporaryFile(dir=self._folder, prefix=".") as file:
+      file.write(data)
+      file.flush()
+      return self.add_file(pathlib.Path(file.name))
+
+  def add_file(self, path: pathlib.Path) -> reapi.Digest:
+    """Keeps a file that an action made; it stays where it is, as a link."""
+    self._made.append(self._link(path))
+    return self._made[-1]
+
+  def upload(self) -> None:
+    """Sends the server what was added since the last call, if it lacks it."""
+    stub = reapi_grpc.ContentAddressableStorageStub(self._channel)
+    request = reapi.FindMissingBlobsRequest(blob_digests=self._made)
+    missing = stub.FindMissingBlobs(request).missing_blob_digests
+    with cas.upload(self._channel) as server:
+      for digest in missing:
+        server.upload_file(str(self._folder / digest.hash))
+    self._made.clear()
+
   def place(self, digest: reapi.Digest, folder: pathlib.Path) -> None:
-    """Makes the folder that a Directory describes; raises Missing."""
-    directory = reapi.Directory.FromString(self.path(digest).read_bytes())
+    """Makes the folder that a Directory describes."""
+    directory = self.message(digest, reapi.Directory)
     folder.mkdir()
     for file in directory.files:
       os.link(self.path(file.digest), folder / file.name)
@@ -81,7 +102,7 @@ class Blobs:
       elif path.is_dir():
         child = self.collect(path, seen)
         seen.append(child)
-        digest = self.add([child.SerializeToString(deterministic=True)])
+        digest = self.add(child.SerializeToString(deterministic=True))
         directory.directories.add(name=path.name, digest=digest)
       else:
         directory.files.add(name=path.name, **self.file(path))

@@ -1,48 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the actions of the test server, each in a folder of its own."""
+"""Runs actions, each in a folder of its own."""
 
 import os
 import pathlib
 import signal
 import subprocess
 import tempfile
-import threading
 
 import blobs
 from buildgrid._protos.build.bazel.remote.execution.v2 import (
     remote_execution_pb2 as reapi,
 )
 
-_SCRIPT = pathlib.Path(__file__).with_name("worker.sh")
+SCRIPT = pathlib.Path(__file__).with_name("worker.sh")
 _UNSHARE = "unshare --map-root-user --mount --net --pid --fork --kill-child"
 
 
 class Worker:
-  """Runs as many actions at a time as there are cores."""
+  """Runs one action at a time."""
 
   def __init__(
-      self, store: blobs.Blobs, folder: pathlib.Path, host_tools: bool
+      self,
+      store: blobs.Blobs,
+      folder: pathlib.Path,
+      image: pathlib.Path | None,
   ):
-    """Makes what actions see of the machine, or lets them see all of it."""
+    """Actions see `image` of the machine, or all of it."""
     self._store = store
     self._folder = folder
-    self._free = threading.Semaphore(len(os.sched_getaffinity(0)))
-    self._image = None if host_tools else folder / "image"
-    folder.mkdir(parents=True)
-    if self._image:
-      subprocess.run([_SCRIPT, "image", self._image], check=True)
+    self._image = image
 
   def run(self, action: reapi.Action) -> tuple[reapi.ActionResult, bool]:
     """Returns what an action did, and whether it ran out of time."""
-    command = reapi.Command.FromString(
-        self._store.path(action.command_digest).read_bytes()
-    )
-    with (
-        self._free,
-        tempfile.TemporaryDirectory(
-            dir=self._folder, ignore_cleanup_errors=True
-        ) as temporary,
-    ):
+    command = self._store.message(action.command_digest, reapi.Command)
+    with tempfile.TemporaryDirectory(
+        dir=self._folder, ignore_cleanup_errors=True
+    ) as temporary:
       tree = pathlib.Path(temporary, "tree")
       self._store.place(action.input_root_digest, tree)
       where = tree / command.working_directory
@@ -68,7 +61,7 @@ class Worker:
   def _start(self, command, tree, logs, seconds):
     """Returns the exit status, or None if the time was up."""
     if self._image:
-      line = [*_UNSHARE.split(), _SCRIPT, "run", self._image, tree]
+      line = [*_UNSHARE.split(), SCRIPT, "run", self._image, tree]
       root = pathlib.PurePosixPath("/work")
     else:
       line, root = [], tree
@@ -98,7 +91,7 @@ class Worker:
       children = []
       root = self._store.collect(path, children)
       tree = reapi.Tree(root=root, children=children)
-      digest = self._store.add([tree.SerializeToString(deterministic=True)])
+      digest = self._store.add(tree.SerializeToString(deterministic=True))
       result.output_directories.add(path=name, tree_digest=digest)
     elif path.exists():
       result.output_files.add(path=name, **self._store.file(path))

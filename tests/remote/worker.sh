@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The machine that actions of the test server see: a shell, coreutils and the
+# The machine that actions see: a shell, coreutils and the
 # libraries of C and C++; no compiler, no header, no Python and no network.
 #   worker.sh image IMAGE         makes its root folder
 #   worker.sh run IMAGE TREE ...  runs a command there, with TREE as /work
