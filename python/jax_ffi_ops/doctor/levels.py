@@ -2,7 +2,7 @@
 """Compares the levels of x86-64 that kernels are compiled for.
 
 A higher level should never be slower. But processors differ in what they run
-fast: on a Zen 4, a sort with AVX-512 once took 5 times as long as with AVX2.
+fast: some run single instructions of AVX-512 in microcode.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

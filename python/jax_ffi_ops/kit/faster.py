@@ -28,10 +28,7 @@ class Least(NamedTuple):
   shared: int | None = None
 
 
-# Measured on one thread, in a loop in a program: on a Zen 5, and for 16 bits on
-# a Zen 4. `shared` was measured with two threads on a Zen 4: from 2**16 elements
-# on, jax.numpy takes 2 to 7 times as long in a single call, and 1.2 to 3 times
-# in a loop.
+# Measured in a loop in a program, on one thread; `shared` with two threads.
 _FORWARD = Least(2**18, cols=512, shared=2**16, sizes={
     (3, "bfloat16"): 2**14, (3, "float16"): 2**14,
     (4, "bfloat16"): 2**14, (4, "float16"): 2**14,

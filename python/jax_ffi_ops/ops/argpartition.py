@@ -36,8 +36,7 @@ _argpartition = kit.op(
     attributes={"kth": kit.Attribute(np.int64, minimum=0)},
     reference=definition,
     dtypes=kit.ORDERED,
-    # Time of jax.numpy over the handler's, in a program, on a CPU with AVX2 (Zen 3),
-    # for 8 and 16 elements: float32 0.73, 1.7; int32 1.0, 1.6; int8 0.91, 1.7:
+    # For fewer elements, jax.numpy is faster in a program. To see it:
     # //benchmarks:benchmark --cpu-time --at-any-speed --lines=argpartition/1x16/*/*/program
     choice=kit.Choice(is_faster=lambda x, **_: x.size >= 16),
 )

@@ -28,8 +28,7 @@ _argsort = kit.op(
     attributes={"descending": np.bool_, "stable": np.bool_},
     reference=_reference,
     dtypes=kit.ORDERED,
-    # XLA's time over the handler's, in a program, on a CPU with AVX2 (Zen 3), for
-    # 8 and 16 elements: float32 0.93, 1.7; int32 0.95, 1.3; int8 0.86, 1.7. See it:
+    # For fewer elements, XLA is faster in a program. To see it:
     # //benchmarks:benchmark --cpu-time --at-any-speed --lines=argsort/1x16/*/*/program
     choice=kit.Choice(is_faster=lambda x, **_: x.size >= 16),
 )

@@ -112,9 +112,7 @@ _layer_norm = kit.op(
         backward=_backward, residuals=("mean", "rstd"), skips_gradients=True
     ),
     # To see it: //benchmarks:benchmark --at-any-speed --lines=layer_norm/*/*/*/program
-    # On one core of a Xeon (family 6, model 167), least CPU times in a loop in a
-    # program: the definition took 1.2 to 2.2 times as long from 2**12 elements
-    # on, and 0.94 to 1.02 times at 2**14, with jax 0.10.2 and 0.12.0.1.
+    # 2**12 elements pay on one core; at 2**14, both are as fast.
     choice=kit.Choice(
         is_faster=kit.faster_for_rows(
             sizes={(3, "float32"): 2**12, (4, "float32"): 2**12}

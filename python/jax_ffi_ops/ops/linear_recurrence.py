@@ -127,11 +127,7 @@ _recurrence = _declare(
     # Below, a call of a handler, 1 to 2 us, is most of the time.
     # To see it: //benchmarks:benchmark --at-any-speed
     #   --lines=linear_recurrence/2x32x8/*/*/program
-    # For a few steps, jax's CPU time over the handler's: rows of 2, 4, 8 and 12
-    # steps 0.48, 0.69, 0.5 to 1.0, 1.06 to 3.4; in a program, 128 steps of 8
-    # columns 0.82, 256 of 8 1.4 (float32, Zen 3, 2026-11-24).
-    # XLA's loops over bfloat16 take 13 to 80 times as long as the handler, those
-    # over float16 4 times: 512 and 1024 elements (Zen 4, 2026-11-25).
+    # For a few steps, jax is faster. XLA's loops over 16 bits are much slower.
     choice=kit.Choice(
         is_faster=lambda a, b, h0, *, n, **_: n > _FEW
         and b.size >= (512 if b.dtype.itemsize == 2 else SMALL)

@@ -27,8 +27,7 @@ _nonzero = kit.op(
     attributes={"size": np.int64},
     reference=_reference,
     dtypes={"mask": ("bool",), "fill": ("int32", "int64")},
-    # XLA's time over the handler's, in a program, on a CPU with AVX2 (Zen 3), for
-    # 64, 128 and 256 elements: 0.76, 1.3, 2.8. To see it:
+    # For fewer elements, XLA is faster in a program. To see it:
     # //benchmarks:benchmark --cpu-time --at-any-speed --lines=nonzero/128/bool/*/program
     choice=kit.Choice(is_faster=lambda mask, fill, **_: mask.size >= 128),
 )
@@ -99,7 +98,7 @@ def nonzero(
   strides = np.cumprod(a.shape[::-1])[::-1] // a.shape
   found = []
   for fill, own, stride in zip(fills, a.shape, strides):
-    # Of numbers that are not negative: a third of the time of // and %.
+    # Faster than // and %, and right: the numbers are not negative.
     index = jax.lax.rem(jax.lax.div(flat, dtype.type(stride)), dtype.type(own))
     if fill_value is not None:
       index = jnp.where(flat == n, fill, index)

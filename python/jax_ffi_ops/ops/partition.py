@@ -34,10 +34,9 @@ _partition = kit.op(
     reference=lambda x, *, kth: _in_order(x, definition(x, kth=kth)),
     dtypes=kit.ORDERED,
     derivatives=kit.Derivatives(jvp=_jvp),
-    # Time of jax.numpy over the handler's, in a program, on a CPU with AVX2 (Zen 3),
-    # for 8 and 16 elements: int32 0.50, 1.3; bfloat16 1.2, 2.6. That of float32 is
-    # 0.43 for 16 and 1.1 for 64, since XLA has a fast top_k of it; the reference,
-    # which sorts, is no faster than the handler:
+    # For fewer elements, jax.numpy is faster in a program. With float32 it is, up
+    # to 64: XLA has a fast top_k of it. But the reference, which sorts, is no
+    # faster than the handler. To see it:
     # //benchmarks:benchmark --cpu-time --at-any-speed --lines=partition/1x16/*/*/program
     choice=kit.Choice(is_faster=lambda x, **_: x.size >= 16),
 )

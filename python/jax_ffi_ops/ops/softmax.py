@@ -72,8 +72,7 @@ _softmax = kit.op(
     reference=_reference,
     dtypes=kit.FLOATING,
     derivatives=kit.Derivatives(backward=_backward, residuals=("y",)),
-    # Level 3 was measured on a Zen 3: jax.numpy takes 1.14 to 1.20 times as
-    # long for 16x1024, and 1.2 to 8 times for more. Level 4 was on a Zen 5:
+    # Level 3 was measured on a Zen 3, and level 4 on a Zen 5. To see it:
     # //benchmarks:benchmark --at-any-speed --lines=softmax/*/*/*/program
     choice=kit.Choice(
         is_faster=kit.faster_for_rows(

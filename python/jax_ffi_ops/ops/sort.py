@@ -30,9 +30,7 @@ def _jvp(x, x_dot, *, descending, one_nan):
 
 
 def _is_faster(x, **_):
-  # XLA's time over the handler's, in a program, on a CPU with AVX2 (Zen 3):
-  # float32 8: 0.80, 16: 1.5; bfloat16 8: 0.83, 16: 1.6; int32 32: 0.65, 64: 0.95,
-  # 256: 5; int8 64: 0.97. To see it:
+  # For fewer elements, XLA is faster in a program. To see it:
   # //benchmarks:benchmark --cpu-time --at-any-speed --lines=sort/1x32/*/*/program
   return x.size >= (64 if jnp.issubdtype(x.dtype, jnp.integer) else 16)
 

@@ -20,9 +20,7 @@ def _jvp(indices, x_dot, *, k, equal_nans):
 
 
 def _is_faster(x, **_):
-  # XLA sorts all dtypes but float32. Its time over the handler's, in a program, on
-  # a CPU with AVX2 (Zen 3): float32 256: 0.58, 1024: 2.0, 2048: 1.7; int32 8: 0.71,
-  # 32: 2.2, 64: 3.3; bfloat16 8: 0.79, 32: 2.3. To see it:
+  # XLA has a fast top_k of float32, and sorts all other dtypes. To see it:
   # //benchmarks:benchmark --cpu-time --at-any-speed --lines=top_k/1x64x8/*/*/program
   if x.dtype == np.float32:
     return x.size >= 2048 and x.shape[-1] >= 256
