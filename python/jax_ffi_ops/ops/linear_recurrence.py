@@ -216,7 +216,7 @@ def linear_recurrence(
 
   Args:
     a: the factors: an array that broadcasts to the shape of b as in NumPy, or a
-      number. Only if it lacks `axis`, it is copied along that.
+      number. It is copied only if it has size 1 along `axis`, or lacks it.
     b: an array of floating-point or complex numbers.
     h0: the value of h before the first step: an array of b's shape without
       `axis`, or a scalar array. By default, zeros.

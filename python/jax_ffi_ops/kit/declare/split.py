@@ -32,14 +32,15 @@ class Split:
     )
 
   Attributes:
-    local: the state of a piece, in terms of the pieces of operands.
-    identity: the state of no elements, as numbers, in terms of the same pieces.
+    local: function of the operands' pieces that returns their state.
+    identity: function of the same pieces that returns the state of no elements,
+      as numbers.
     combine: function of the states of two neighboring pieces, in order, that
-      returns the state of both. It must be associative. All of these functions
-      also take the attributes.
-    apply: all results of a piece. It takes operands, and combined states by
-      these names: `before` of all pieces in front of the device's own, `after`
-      of all pieces behind it, and `whole` of all pieces.
+      returns the state of both. It must be associative.
+    apply: function of operands and combined states that returns all results of
+      a piece. The states have these names: `before` is the state of all pieces
+      in front of the device's own, `after` of all pieces behind it, `whole` of
+      all pieces. All four functions also take the attributes.
     backward: a Split for the backward pass. Its functions take the kept
       operands and residuals, and cotangents; its `apply` returns the cotangents
       of the operands. By default, JAX differentiates the forward functions.
