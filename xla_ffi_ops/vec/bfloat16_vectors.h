@@ -10,6 +10,7 @@
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/vec.h"
 
 namespace xla_ffi_ops::internal {
 

@@ -83,14 +83,6 @@ inline constexpr int kVectorBytes = level == 4   ? 64
 
 namespace internal {
 
-// The compiler's vectors.
-template <typename T, int lanes>
-struct VecOf {
-  typedef T type __attribute__((vector_size(lanes * sizeof(T))));
-};
-template <typename T, int lanes>
-using Vec = typename VecOf<T, lanes>::type;
-
 template <int level, typename Body>
 XLA_FFI_OPS_HD void CallAt(const Body& body) {
   using Level = std::integral_constant<int, level>;

@@ -30,36 +30,23 @@
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/vec.h"
 
 namespace xla_ffi_ops::math {
 
 using xla_ffi_ops::internal::BitCast;
+using xla_ffi_ops::internal::kIsScalar;
+using xla_ffi_ops::internal::kLanesOf;
+using xla_ffi_ops::internal::Like;
 
 template <typename V>
-inline constexpr bool kIsScalar = std::is_arithmetic_v<V>;
-
+using Element = xla_ffi_ops::internal::VecElement<V>;
 template <typename T, int bytes>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(bytes)));
-};
-
-template <typename V, bool = kIsScalar<V>>
-struct Traits {
-  using Element = V;
-  using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
-};
-template <typename V>
-struct Traits<V, false> {
-  using Element = std::decay_t<decltype(std::declval<V&>()[0])>;
-  using Bits =
-      typename VectorOf<typename Traits<Element>::Bits, sizeof(V)>::type;
-};
-
-template <typename V>
-using Element = typename Traits<V>::Element;
+using VecOfBytes = xla_ffi_ops::internal::Vec<T, bytes / sizeof(T)>;
 // Unsigned integers of the same size.
 template <typename V>
-using Bits = typename Traits<V>::Bits;
+using Bits =
+    Like<std::conditional_t<sizeof(Element<V>) == 4, uint32_t, uint64_t>, V>;
 
 // Facts of the element type.
 template <typename V>
@@ -117,19 +104,17 @@ XLA_FFI_OPS_HD V Fma(V a, V b, V c) {
     return std::fma(a, b, c);
   } else {
     V found = a;
-    constexpr int kLanes = sizeof(V) / sizeof(a[0]);
-    for (int i = 0; i < kLanes; ++i) found[i] = Fma(a[i], b[i], c[i]);
+    for (int i = 0; i < kLanesOf<V>; ++i) found[i] = Fma(a[i], b[i], c[i]);
     return found;
   }
 }
 #ifdef XLA_FFI_OPS_CPU_LEVELS
 // g++ makes one instruction of the lanes, too, but takes minutes.
-#define XLA_FFI_OPS_FMA(level, T, bytes, function, ...)              \
-  XLA_FFI_OPS_V##level inline typename VectorOf<T, bytes>::type Fma( \
-      typename VectorOf<T, bytes>::type a,                           \
-      typename VectorOf<T, bytes>::type b,                           \
-      typename VectorOf<T, bytes>::type c) {                         \
-    return __builtin_ia32_##function(a, b, c, ##__VA_ARGS__);        \
+#define XLA_FFI_OPS_FMA(level, T, bytes, function, ...)       \
+  XLA_FFI_OPS_V##level inline VecOfBytes<T, bytes> Fma(       \
+      VecOfBytes<T, bytes> a, VecOfBytes<T, bytes> b,         \
+      VecOfBytes<T, bytes> c) {                               \
+    return __builtin_ia32_##function(a, b, c, ##__VA_ARGS__); \
   }
 XLA_FFI_OPS_FMA(3, float, 16, vfmaddps)
 XLA_FFI_OPS_FMA(3, float, 32, vfmaddps256)
@@ -201,8 +186,7 @@ XLA_FFI_OPS_HD V Sqrt(V x) {
     return __builtin_sqrt(x);
   } else {
     V root = x;  // One instruction, from -O2 and -fno-math-errno on.
-    constexpr int kLanes = sizeof(V) / sizeof(x[0]);
-    for (int i = 0; i < kLanes; ++i) root[i] = Sqrt<Element<V>>(x[i]);
+    for (int i = 0; i < kLanesOf<V>; ++i) root[i] = Sqrt<Element<V>>(x[i]);
     return root;
   }
 }
@@ -234,8 +218,8 @@ XLA_FFI_OPS_HD V Polynomial(V x, const C (&c)[n]) {
 
 template <typename V>
 struct HalvesOf {
-  using Float = typename VectorOf<float, sizeof(V) / 2>::type;
-  using Double = typename VectorOf<double, sizeof(V)>::type;
+  using Float = VecOfBytes<float, sizeof(V) / 2>;
+  using Double = VecOfBytes<double, sizeof(V)>;
   Float low, high;
 };
 

@@ -39,7 +39,7 @@ void Run(const T* x, const T* w, T* y, int64_t n) {
     if constexpr (kBytes == sizeof(T)) {
       Apply<T, Fn>(x, w, y, n);
     } else {
-      Apply<typename math::VectorOf<T, kBytes>::type, Fn>(x, w, y, n);
+      Apply<math::VecOfBytes<T, kBytes>, Fn>(x, w, y, n);
     }
   });
 }

@@ -7,17 +7,14 @@
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/places.h"
+#include "xla_ffi_ops/vec/vec.h"
 
 namespace xla_ffi_ops::nonzero {
 namespace {
 
 // A vector: g++ 12 splits a loop over eight elements in two.
 template <typename T>
-struct EightOf {
-  using type [[gnu::vector_size(8 * sizeof(T))]] = T;
-};
-template <typename T>
-using Eight = typename EightOf<T>::type;
+using Eight = internal::Vec<T, 8>;
 
 // `n` is at most 255.
 XLA_FFI_OPS_HD int64_t CountFew(const uint8_t* mask, int64_t n) {

@@ -9,6 +9,7 @@
 #include "xla_ffi_ops/scans/recurrences/recurrence.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/shuffles.h"
+#include "xla_ffi_ops/vec/vec.h"
 
 namespace xla_ffi_ops::internal {
 

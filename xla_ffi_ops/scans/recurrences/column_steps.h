@@ -17,16 +17,9 @@
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
 #include "xla_ffi_ops/vec/shuffles.h"
+#include "xla_ffi_ops/vec/vec.h"
 
 namespace xla_ffi_ops::internal {
-
-// A vector, or a number.
-template <typename E, int lanes>
-struct Lanes : VecOf<E, lanes> {};
-template <typename E>
-struct Lanes<E, 1> {
-  using type = E;
-};
 
 // Steps of n columns, from one pointer to the next by a stride. Of advantages,
 // `a` has discounts and `b` rewards.
@@ -84,7 +77,7 @@ struct ColumnSteps {
   template <int lanes>
   XLA_FFI_OPS_HD void Few(int64_t begin, int64_t end, int64_t j,
                           E* state) const {
-    using V = typename Lanes<E, lanes>::type;
+    using V = VecOrNumber<E, lanes>;
     const auto load = [](const T* x, V* v) XLA_FFI_OPS_INLINED {
       if constexpr (lanes == 1) {
         *v = static_cast<E>(*x);

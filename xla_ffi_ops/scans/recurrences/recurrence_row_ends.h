@@ -16,6 +16,7 @@
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
 #include "xla_ffi_ops/vec/lanes/transpose_lanes.h"
+#include "xla_ffi_ops/vec/vec.h"
 
 namespace xla_ffi_ops {
 namespace internal {

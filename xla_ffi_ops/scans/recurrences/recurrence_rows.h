@@ -13,6 +13,7 @@
 #include "xla_ffi_ops/scans/recurrences/recurrence_steps.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/lanes/transpose_lanes.h"
+#include "xla_ffi_ops/vec/vec.h"
 
 namespace xla_ffi_ops {
 namespace internal {

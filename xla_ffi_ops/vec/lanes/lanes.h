@@ -14,52 +14,30 @@
 #include <type_traits>
 
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/vec.h"
 #include "xla_ffi_ops/vec/vector.h"
 
 namespace xla_ffi_ops::lanes {
 
 namespace internal {
 
-template <typename T, int lanes>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(sizeof(T) * lanes)));
-};
-template <typename T>
-struct VectorOf<T, 1> {
-  using type = T;
-};
-
-template <int bytes>
-using IntOf = std::conditional_t<
-    bytes == 8, int64_t,
-    std::conditional_t<bytes == 4, int32_t,
-                       std::conditional_t<bytes == 2, int16_t, int8_t>>>;
-
-template <int bytes, int lanes>
-struct MaskOf : VectorOf<IntOf<bytes>, lanes> {};
-template <int bytes>
-struct MaskOf<bytes, 1> {
-  using type = bool;
-};
-
-template <typename V, bool = std::is_arithmetic_v<V>>
-struct ElementOf {
-  using type = V;
-};
-template <typename V>
-struct ElementOf<V, false> {
-  using type = std::decay_t<decltype(std::declval<V>()[0])>;
-};
+using xla_ffi_ops::internal::IntOf;
 
 }  // namespace internal
 
+using math::Element;
+using math::kIsScalar;
+using math::kLanesOf;
+using math::Like;
+
 template <typename T, int lanes>
-using Vector = typename internal::VectorOf<T, lanes>::type;
+using Vector = xla_ffi_ops::internal::VecOrNumber<T, lanes>;
 
 // What a comparison gives: all bits of a lane, or none. The lanes are as wide
 // as most numbers of a kernel, so that selections convert nothing.
 template <int bytes, int lanes>
-using Mask = typename internal::MaskOf<bytes, lanes>::type;
+using Mask =
+    std::conditional_t<lanes == 1, bool, Vector<internal::IntOf<bytes>, lanes>>;
 
 // The vectors of a kernel whose masks are of that many bytes.
 #define XLA_FFI_OPS_LANE_TYPES(bytes, lanes)                 \
@@ -74,16 +52,6 @@ using Mask = typename internal::MaskOf<bytes, lanes>::type;
   using uint64_v [[maybe_unused]] = Vector<uint64_t, lanes>; \
   using float_v [[maybe_unused]] = Vector<float, lanes>;     \
   using double_v [[maybe_unused]] = Vector<double, lanes>
-
-template <typename V>
-using Element = typename internal::ElementOf<V>::type;
-template <typename V>
-inline constexpr bool kIsScalar = std::is_arithmetic_v<V>;
-template <typename V>
-inline constexpr int kLanesOf = sizeof(V) / sizeof(Element<V>);
-// The vector of other elements in as many lanes as V.
-template <typename T, typename V>
-using Like = Vector<T, kLanesOf<V>>;
 
 // f of each lane.
 template <typename V, typename F, typename... More>

@@ -74,7 +74,7 @@ XLA_FFI_OPS_HD V TanOf(V x) {
 }
 
 // A scalar becomes a vector: it would have branches, and other bits.
-using VectorOfScalar = typename VectorOf<double, 16>::type;
+using VectorOfScalar = VecOfBytes<double, 16>;
 
 }  // namespace internal
 
