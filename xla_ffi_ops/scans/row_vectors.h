@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "xla_ffi_ops/scans/scan_halves.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/half_vectors.h"
 #include "xla_ffi_ops/vec/lanes/transpose_lanes.h"
 #include "xla_ffi_ops/vec/shuffles.h"
 #include "xla_ffi_ops/vec/vec.h"

@@ -10,6 +10,7 @@
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/shuffles.h"
 #include "xla_ffi_ops/vec/vec.h"
 
 namespace xla_ffi_ops::internal {
@@ -17,9 +18,6 @@ namespace xla_ffi_ops::internal {
 // n numbers of 16 bits, in a register of at least 16 bytes.
 template <int n, typename T = int16_t>
 using Halves = Vec<T, std::max(n, 8)>;
-
-template <int n>
-inline constexpr std::make_integer_sequence<int, n> kEach{};
 
 // x with a zero before each number.
 template <int n, int... i>
@@ -140,6 +138,37 @@ XLA_FFI_OPS_HD void NarrowPair(const Vec<float, n>& a, const Vec<float, n>& b,
     KeepNans<n>(b, &bits[1]);
   }
   TakeUpper<n>(bits[0], bits[1], y, kEach<2 * n>);
+}
+
+template <int n>
+XLA_FFI_OPS_HD void Narrow(BFloat16, const Vec<float, n>& x, Halves<n>* y) {
+  Vec<uint32_t, n> bits;
+  RoundUpper<n>(x, &bits);
+  if constexpr (n == 4) {
+    TakeUpper<4>(bits, bits, y, kEach<8>);
+  } else {
+    Vec<uint32_t, n / 2> low, high;
+    Cut<uint32_t, n>(bits, &low, &high, kEach<n / 2>);
+    TakeUpper<n / 2>(low, high, y, kEach<n>);
+  }
+}
+
+// Of two neighbors, the second one has the upper half of 32 bits, as in a
+// float.
+template <int n>
+XLA_FFI_OPS_HD void SplitPairs(const Vec<int32_t, n>& pairs,
+                               Vec<float, n>* even, Vec<float, n>* odd) {
+  *even = (Vec<float, n>)(pairs << 16);
+  *odd = (Vec<float, n>)(pairs & -0x10000);
+}
+template <int n>
+XLA_FFI_OPS_HD void JoinPairs(const Vec<float, n>& even,
+                              const Vec<float, n>& odd,
+                              Vec<int32_t, n>* pairs) {
+  Vec<uint32_t, n> rounded[2];
+  RoundUpper<n>(even, &rounded[0]);
+  RoundUpper<n>(odd, &rounded[1]);
+  *pairs = (Vec<int32_t, n>)(rounded[0] >> 16 | (rounded[1] & -0x10000u));
 }
 
 }  // namespace xla_ffi_ops::internal

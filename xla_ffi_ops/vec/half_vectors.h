@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "xla_ffi_ops/vec/bfloat16_vectors.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/shuffles.h"
 #include "xla_ffi_ops/vec/store_vector.h"
 #include "xla_ffi_ops/vec/vec.h"
 
@@ -83,6 +85,98 @@ XLA_FFI_OPS_HD void NarrowBlock(const float* x, T* y) {
   } else {
     for (int i = 0; i < n; ++i) y[i] = x[i];
   }
+}
+
+// What a number of type T is in a vector.
+template <typename T>
+using Widened = std::conditional_t<kIs16BitFloat<T>, float, T>;
+
+// Reads and writes as many numbers, of any width, as a vector has lanes. These
+// need at least four lanes of double: such processors have AVX2 and F16C.
+template <typename T, int lanes>
+XLA_FFI_OPS_HD void ReadOne(const T* x, Vec<Widened<T>, lanes>* v) {
+  if constexpr (!kIs16BitFloat<T>) {
+    Load<T, lanes>(x, v);
+  } else {
+    std::conditional_t<lanes == 4, int64_t, Halves<lanes>> raw;
+    static_assert(sizeof(raw) == lanes * sizeof(T));
+    std::memcpy(&raw, x, sizeof(raw));
+    if constexpr (lanes == 4) {
+      Widen<lanes>(T(), (Halves<lanes>)Vec<int64_t, 2>{raw, 0}, v);
+    } else {
+      Widen<lanes>(T(), raw, v);
+    }
+  }
+}
+template <typename T, int lanes>
+XLA_FFI_OPS_HD void WriteOne(const Vec<Widened<T>, lanes>& v, T* y) {
+  if constexpr (!kIs16BitFloat<T>) {
+    Store<T, lanes>(v, y);
+  } else {
+    Halves<lanes> raw;
+    Narrow<lanes>(T(), v, &raw);
+    std::memcpy(static_cast<void*>(y), &raw, lanes * sizeof(T));
+  }
+}
+
+// Reads and writes so many vectors, in the order of the numbers. But those of
+// BFloat16 at even places are in one vector, and those at odd places in the
+// next: to bring them into order takes longer than to widen them.
+template <typename T, int lanes, int vectors>
+XLA_FFI_OPS_HD void ReadSome(const T* x, Vec<float, lanes>* v) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+#pragma GCC unroll 4
+    for (int k = 0; k < vectors; k += 2) {
+      Vec<int32_t, lanes> pairs;
+      std::memcpy(&pairs, x + k * lanes, sizeof(pairs));
+      SplitPairs<lanes>(pairs, v + k, v + k + 1);
+    }
+  } else {
+#pragma GCC unroll 4
+    for (int k = 0; k < vectors; ++k) ReadOne<T, lanes>(x + k * lanes, v + k);
+  }
+}
+template <typename T, int lanes, int vectors>
+XLA_FFI_OPS_HD void WriteSome(const Vec<float, lanes>* v, T* y) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+#pragma GCC unroll 4
+    for (int k = 0; k < vectors; k += 2) {
+      Vec<int32_t, lanes> pairs;
+      JoinPairs<lanes>(v[k], v[k + 1], &pairs);
+      std::memcpy(static_cast<void*>(y + k * lanes), &pairs, sizeof(pairs));
+    }
+  } else {
+#pragma GCC unroll 4
+    for (int k = 0; k < vectors; ++k) WriteOne<T, lanes>(v[k], y + k * lanes);
+  }
+}
+
+// From the order of the numbers to that of ReadSome, and back.
+template <typename T, int lanes, int vectors, int... i>
+XLA_FFI_OPS_HD void ToOrderOf(const float* x, Vec<float, lanes>* v,
+                              std::integer_sequence<int, i...>) {
+  std::memcpy(v, x, vectors * sizeof(*v));
+  if constexpr (!std::is_same_v<T, BFloat16>) return;
+#pragma GCC unroll 4
+  for (int k = 0; k < vectors; k += 2) {
+    const auto low = v[k], high = v[k + 1];
+    v[k] = __builtin_shufflevector(low, high, (2 * i)...);
+    v[k + 1] = __builtin_shufflevector(low, high, (2 * i + 1)...);
+  }
+}
+template <typename T, int lanes, int vectors, int... i>
+XLA_FFI_OPS_HD void FromOrderOf(Vec<float, lanes>* v, float* x,
+                                std::integer_sequence<int, i...>) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+#pragma GCC unroll 4
+    for (int k = 0; k < vectors; k += 2) {
+      const auto even = v[k], odd = v[k + 1];
+      v[k] = __builtin_shufflevector(even, odd, (i / 2 + i % 2 * lanes)...);
+      v[k + 1] = __builtin_shufflevector(
+          even, odd, (lanes / 2 + i / 2 + i % 2 * lanes)...);
+    }
+  }
+  std::memcpy(x, v, vectors * sizeof(*v));
 }
 
 }  // namespace xla_ffi_ops::internal

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "xla_ffi_ops/vec/device.h"
-#include "xla_ffi_ops/vec/half_vectors.h"
 #include "xla_ffi_ops/vec/vec.h"
 
 namespace xla_ffi_ops::internal {
@@ -33,6 +32,35 @@ XLA_FFI_OPS_HD void Shuffle(const Vec<int32_t, units>& a,
 #else
   *to = __builtin_shuffle(a, b, Vec<int32_t, units>{from...});
 #endif
+}
+
+// The two halves of a vector of n lanes, and the vector of two halves.
+template <typename T, int n, int... i>
+XLA_FFI_OPS_HD void Cut(const Vec<T, n>& x, Vec<T, n / 2>* low,
+                        Vec<T, n / 2>* high, std::integer_sequence<int, i...>) {
+  *low = __builtin_shufflevector(x, x, i...);
+  *high = __builtin_shufflevector(x, x, (n / 2 + i)...);
+}
+template <typename T, int n, int... i>
+XLA_FFI_OPS_HD void Join(const Vec<T, n / 2>& low, const Vec<T, n / 2>& high,
+                         Vec<T, n>* x, std::integer_sequence<int, i...>) {
+  *x = __builtin_shufflevector(low, high, i...);
+}
+
+// Transposes a matrix with so many columns.
+template <int columns, int n, int... i>
+XLA_FFI_OPS_HD void Transpose(Vec<int32_t, n>* x,
+                              std::integer_sequence<int, i...>) {
+  constexpr int rows = n / columns;
+  Shuffle<n, (i % rows * columns + i / rows)...>(*x, *x, x);
+}
+// The same for the 2 by 4 matrix in each 16 bytes, or 4 by 2.
+template <int columns, int n, int... i>
+XLA_FFI_OPS_HD void TransposeEach(Vec<int16_t, n>* x,
+                                  std::integer_sequence<int, i...>) {
+  constexpr int rows = 8 / columns;
+  *x = __builtin_shufflevector(
+      *x, *x, (i / 8 * 8 + i % rows * columns + i % 8 / rows)...);
 }
 
 // Where the lanes of some vectors are after the first `rows` ones of each were

@@ -53,6 +53,10 @@ inline constexpr int kLanesOf = sizeof(V) / sizeof(VecElement<V>);
 template <typename T, typename V>
 using Like = VecOrNumber<T, kLanesOf<V>>;
 
+// The numbers of n lanes, to expand a pack.
+template <int n>
+inline constexpr std::make_integer_sequence<int, n> kEach{};
+
 // An integer of so many bytes.
 template <int bytes>
 using IntOf = std::conditional_t<

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "tests/kit/cpp/fake_xla.h"
-#include "xla_ffi_ops/scans/scan_halves.h"
 #include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/half_vectors.h"
 
 namespace xla_ffi_ops::internal {
 namespace {

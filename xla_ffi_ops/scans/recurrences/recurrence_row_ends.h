@@ -11,10 +11,10 @@
 #include "xla_ffi_ops/scans/recurrences/recurrence.h"
 #include "xla_ffi_ops/scans/recurrences/recurrence_steps.h"
 #include "xla_ffi_ops/scans/recurrences/recurrence_strands.h"
-#include "xla_ffi_ops/scans/scan_halves.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/half_vectors.h"
 #include "xla_ffi_ops/vec/lanes/transpose_lanes.h"
 #include "xla_ffi_ops/vec/vec.h"
 

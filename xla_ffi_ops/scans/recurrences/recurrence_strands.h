@@ -9,9 +9,9 @@
 
 #include "xla_ffi_ops/scans/elements.h"
 #include "xla_ffi_ops/scans/recurrences/recurrence_end.h"
-#include "xla_ffi_ops/scans/scan_halves.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/half_vectors.h"
 #include "xla_ffi_ops/vec/shuffles.h"
 #include "xla_ffi_ops/vec/vec.h"
 
