@@ -59,7 +59,7 @@ class LongArgsort final : public LongRow {
     if (counted_) return counted_->Count(chunk);
     packing_.PackAll(keys_, chunks_.begin(chunk), chunks_.length(chunk),
                      written(chunk));
-    parts_.Split(chunk, written(chunk));
+    parts_.Partition(chunk, written(chunk));
   }
 
   void AfterCount() override {

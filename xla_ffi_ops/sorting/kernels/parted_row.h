@@ -35,7 +35,7 @@ class PartedRow final : public SpecialRow<U> {
 
   void Count(int64_t chunk) override {
     this->CountSpecials(chunk);
-    parts_.Split(chunk, written(chunk));
+    parts_.Partition(chunk, written(chunk));
   }
 
   void AfterCount() override { parts_.Place(); }

@@ -28,11 +28,11 @@ void SplitRow(const RowKeys<U>& keys, const U* x, int64_t first, int64_t n,
     const int64_t size = std::min(end - first, kSideBlock);
     const auto* const own = keys.Find(x + first, size, room);
     if constexpr (std::is_same_v<Out, U>) {
-      Split(own, x + first, size, pivot, pivot, sides);
+      CopyToSides(own, x + first, size, pivot, pivot, sides);
     } else {
       Out indices[kSideBlock];
       std::iota(indices, indices + size, static_cast<Out>(first));
-      Split(own, indices, size, pivot, pivot, sides);
+      CopyToSides(own, indices, size, pivot, pivot, sides);
     }
   }
 }

@@ -42,12 +42,12 @@ class Parts {
     }
   }
 
-  // Splits the keys of a chunk.
-  void Split(int64_t chunk, Key* keys) {
-    Split(keys, chunks_.length(chunk), 0, kCount, places(chunk));
+  // Partitions the keys of a chunk in place.
+  void Partition(int64_t chunk, Key* keys) {
+    Partition(keys, chunks_.length(chunk), 0, kCount, places(chunk));
   }
 
-  // Once all chunks are split: computes where their parts go.
+  // Once all chunks are partitioned: computes where their parts go.
   void Place() {
     int64_t at = 0;
     for (int64_t part = 0; part < kCount; ++part) {
@@ -81,16 +81,16 @@ class Parts {
   // The number of keys that a chunk has of each part; then where they go.
   int64_t* places(int64_t chunk) { return places_.data() + chunk * kCount; }
 
-  void Split(Key* keys, int64_t n, int64_t begin, int64_t end,
-             int64_t* lengths) const {
+  void Partition(Key* keys, int64_t n, int64_t begin, int64_t end,
+                 int64_t* lengths) const {
     if (end - begin == 1) {
       lengths[begin] = n;
       return;
     }
     const int64_t middle = (begin + end) / 2;
     const int64_t less = PartitionKeys(keys, n, firsts_[middle]);
-    Split(keys, less, begin, middle, lengths);
-    Split(keys + less, n - less, middle, end, lengths);
+    Partition(keys, less, begin, middle, lengths);
+    Partition(keys + less, n - less, middle, end, lengths);
   }
 
   const Chunks chunks_;

@@ -174,8 +174,8 @@ Counts CountSides(const Key* keys, int64_t n, Key pivot) {
 }
 
 template <typename Key, typename Out>
-void Split(const Key* keys, const Out* values, int64_t n, Key least, Key most,
-           Sides<Out>* sides) {
+void CopyToSides(const Key* keys, const Out* values, int64_t n, Key least,
+                 Key most, Sides<Out>* sides) {
 #ifdef XLA_FFI_OPS_CPU_LEVELS
   if (CpuLevel() >= 3) return SplitV3(keys, values, n, least, most, sides);
 #endif
@@ -193,8 +193,9 @@ int64_t Keep(const Key* keys, const Out* values, int64_t n, Key least, Key most,
 
 template Counts CountSides(const int32_t*, int64_t, int32_t);
 template Counts CountSides(const int64_t*, int64_t, int64_t);
-#define XLA_FFI_OPS_SIDES(Key, Out)                                            \
-  template void Split(const Key*, const Out*, int64_t, Key, Key, Sides<Out>*); \
+#define XLA_FFI_OPS_SIDES(Key, Out)                                    \
+  template void CopyToSides(const Key*, const Out*, int64_t, Key, Key, \
+                            Sides<Out>*);                              \
   template int64_t Keep(const Key*, const Out*, int64_t, Key, Key, Out*)
 XLA_FFI_OPS_SIDES(int32_t, uint8_t);
 XLA_FFI_OPS_SIDES(int32_t, uint16_t);

@@ -34,8 +34,8 @@ struct Sides {
 // Copies n values to their sides: those whose key is less than `least`, those
 // whose key is greater than `most`, and the others. They keep their order.
 template <typename Key, typename Out>
-void Split(const Key* keys, const Out* values, int64_t n, Key least, Key most,
-           Sides<Out>* sides);
+void CopyToSides(const Key* keys, const Out* values, int64_t n, Key least,
+                 Key most, Sides<Out>* sides);
 
 // Copies the values whose keys are from `least` to `most` to `kept`, which has
 // room for n, and returns their number.
