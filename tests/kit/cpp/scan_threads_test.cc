@@ -82,19 +82,20 @@ void TestRecurrence() {
         CheckThreads<T>(x.size(), [&](const CpuContext& device, T* y) {
           const Recurrence<T> call{n,       columns, reverse, shifted,
                                    operand, operand, {},      y};
-          return RunRecurrence(device, call, rows);
+          return SplitRecurrence(device, call, rows);
         });
         const int64_t size = rows * columns;
-        CheckThreads<double>(3 * size, [&](const CpuContext& device,
-                                           double* y) {
-          const Recurrence<T> call{n,       columns, reverse, shifted,
-                                   operand, operand, {},      nullptr};
-          return RunEnds(device,
-                         RecurrenceEnds<T>{call, false, y,
-                                           reinterpret_cast<int64_t*>(y + size),
-                                           y + 2 * size},
-                         rows);
-        });
+        CheckThreads<double>(
+            3 * size, [&](const CpuContext& device, double* y) {
+              const Recurrence<T> call{n,       columns, reverse, shifted,
+                                       operand, operand, {},      nullptr};
+              return SplitEnds(
+                  device,
+                  RecurrenceEnds<T>{call, false, y,
+                                    reinterpret_cast<int64_t*>(y + size),
+                                    y + 2 * size},
+                  rows);
+            });
       }
     }
   }

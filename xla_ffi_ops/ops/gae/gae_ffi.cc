@@ -43,7 +43,7 @@ HandlerResult GaeHandler(CpuContext device, int64_t trailing_rank,
         operand("values", values, steps, 1),
         operand("lambda_", lambda, 1, 0)};
     if (!checks.ok()) return HandlerResult(checks.error());
-    return RunRecurrence(device, call, Product(checks.loops()));
+    return SplitRecurrence(device, call, Product(checks.loops()));
   });
 }
 

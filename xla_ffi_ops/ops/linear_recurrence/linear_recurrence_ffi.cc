@@ -56,7 +56,7 @@ HandlerResult RecurrenceHandler(CpuContext device, bool reverse, bool shifted,
       take(recurrence.h0, h0);
     }
     if (!call.ok()) return HandlerResult(call.error());
-    return RunRecurrence(device, recurrence, Product(call.loops()));
+    return SplitRecurrence(device, recurrence, Product(call.loops()));
   });
 }
 
@@ -91,7 +91,7 @@ HandlerResult EndHandler(CpuContext device, bool reverse, bool shifted,
         Data<int64_t>(*exponent),
         Data<double>(*term)};
     if (!checks.ok()) return HandlerResult(checks.error());
-    return RunEnds(device, ends, Product(checks.loops()));
+    return SplitEnds(device, ends, Product(checks.loops()));
   });
 }
 

@@ -15,8 +15,8 @@ namespace xla_ffi_ops {
 
 // Computes a Recurrence or Advantages.
 template <typename Call>
-HandlerResult RunRecurrence(const CpuContext& device, const Call& call,
-                            int64_t rows) {
+HandlerResult SplitRecurrence(const CpuContext& device, const Call& call,
+                              int64_t rows) {
   using T = typename Call::Type;
   if (call.n == 0 || rows == 0 || call.columns == 0) {
     return ffi::Error::Success();
@@ -36,8 +36,8 @@ HandlerResult RunRecurrence(const CpuContext& device, const Call& call,
 
 // Likewise its ends.
 template <typename T>
-HandlerResult RunEnds(const CpuContext& device, RecurrenceEnds<T> ends,
-                      int64_t rows) {
+HandlerResult SplitEnds(const CpuContext& device, RecurrenceEnds<T> ends,
+                        int64_t rows) {
   const int64_t columns = ends.call.columns;
   const int64_t bytes = 2 * (ends.call.n + 1) * sizeof(T);
   const int64_t strands = RecurrenceRowsAtOnce<T>();
