@@ -18,6 +18,7 @@ import numpy as np
 
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.loops import changes
+from jax_ffi_ops.loops import cpp
 from jax_ffi_ops.loops import errors
 from jax_ffi_ops.loops import jaxprs
 from jax_ffi_ops.loops import rules
@@ -52,7 +53,7 @@ class Body:
 
   def __init__(self, writer: Writer):
     self.writer = writer
-    self.mask: str | None = None
+    self.mask: cpp.Code | None = None
     self._frames: list[_Frame] = []
     self._where = "jax"
     self._retraces = False
@@ -63,7 +64,7 @@ class Body:
       args: Sequence[values.Value],
       destinations: Mapping[Any, values.Memory] = types.MappingProxyType({}),
       pinned: frozenset[values.Buffer] = frozenset(),
-      mask: str | None = None,
+      mask: cpp.Code | None = None,
   ) -> list[values.Value]:
     """Writes a jaxpr and returns its results, as arrays.
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C++ types, literals and index expressions."""
+"""C++ types, literals and expressions."""
 
 from collections.abc import Sequence
+import dataclasses
 import math
 import re
 from typing import Any
@@ -21,6 +22,61 @@ for _n in (8, 16, 32, 64):
   _TYPES |= {f"int{_n}": f"int{_n}_t", f"uint{_n}": f"uint{_n}_t"}
 # What buffers of XLA have, where it is another type.
 _STORED = {"float16": "Float16", "bfloat16": "BFloat16"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Code:
+  """A piece of C++. Two of the same text are equal.
+
+  Attributes:
+    text: all of it.
+    reads: the names of the kernel's constants in it.
+    number: its value, if it is a number of an index or a size.
+    is_operation: whether it needs parentheses beside `*`.
+    is_typed: whether it is of its dtype's type. C++ computes small integers as
+      int.
+    factors: both, if it is a product of floats.
+  """
+
+  text: str
+  reads: frozenset[str] = dataclasses.field(default=frozenset(), compare=False)
+  number: int | None = dataclasses.field(default=None, compare=False)
+  is_operation: bool = dataclasses.field(default=False, compare=False)
+  is_typed: bool = dataclasses.field(default=False, compare=False)
+  factors: Any = dataclasses.field(default=None, compare=False)
+
+  @property
+  def is_constant(self) -> bool:
+    """Whether it is the name of a constant."""
+    return self.reads == {self.text}
+
+
+def code(template: str, *parts: Any, **options: Any) -> Code:
+  """Returns a piece of C++ that is made of others, and of texts."""
+  pieces = [x for x in parts if isinstance(x, Code)]
+  return Code(
+      template.format(*(x.text if isinstance(x, Code) else x for x in parts)),
+      frozenset().union(*(x.reads for x in pieces)),
+      **options,
+  )
+
+
+def joined(operator: str, pieces: Sequence[Code]) -> Code:
+  """Returns pieces, at least one, with an operator between them."""
+  if len(pieces) == 1:
+    return pieces[0]
+  template = f" {operator} ".join(["{}"] * len(pieces))
+  return code(template, *pieces, is_operation=True)
+
+
+def listed(pieces: Sequence[Code]) -> Code:
+  """Returns pieces in braces."""
+  return code("{{%s}}" % ", ".join(["{}"] * len(pieces)), *pieces)
+
+
+def multiplied(a: Code, b: Code) -> Code:
+  """Returns the product of floats, which sums do not round."""
+  return code("{} * {}", a, b, factors=(a, b))
 
 
 def camel(name: str) -> str:
@@ -51,22 +107,13 @@ def type_of(dtype: Any, lanes: bool) -> str:
   return vector(dtype) if lanes else scalar(dtype)
 
 
-def inner(expression: str, dtype: Any, lanes: bool) -> str:
+def inner(expression: Code, dtype: Any, lanes: bool) -> Code:
   """Returns an expression for use in another: C++ has small integers as int."""
   dtype = np.dtype(dtype)
   is_plain = is_float(dtype) or dtype.itemsize >= 4
-  if is_plain or expression.startswith("As<"):  # A comparison has its type.
+  if is_plain or expression.is_typed:
     return expression
-  return f"Convert<{type_of(dtype, lanes)}>({expression})"
-
-
-class Product(str):
-  """a * b, as an expression whose factors are known."""
-
-  def __new__(cls, a: str, b: str) -> "Product":
-    self = super().__new__(cls, f"{a} * {b}")
-    self.factors = (a, b)
-    return self
+  return code("Convert<{}>({})", type_of(dtype, lanes), expression)
 
 
 def stored(dtype: Any) -> str:
@@ -133,38 +180,40 @@ def size(shape: Sequence[Any]) -> Any:
   return math.prod(shape)
 
 
-def dim(number: Any) -> str:
+def dim(number: Any) -> Code:
   """Returns a size as a C++ expression: open dimensions are variables."""
   text = str(number)
-  if isinstance(number, int):
-    return text
+  if isinstance(number, (int, np.integer)):
+    return Code(text, number=int(number))
   power = lambda found: "*".join([found[1]] * int(found[2]))
   text = re.sub(r"(\w+)\^(\d+)", power, text)
   if "(" in text.replace("mod(", "") or "^" in text:
     raise errors.Unsupported(f"the size {text} of an open dimension")
   text = text.replace("mod(", "Modulo(")
-  return f"({text})" if "+" in text or "-" in text else text
+  return Code(f"({text})" if "+" in text or "-" in text else text)
 
 
-def product(a: Any, b: Any) -> str:
+ZERO = dim(0)
+
+
+def product(a: Any, b: Any) -> Code:
   """Returns a * b: a size and an expression, or two of either."""
-  parts = [x if isinstance(x, str) else dim(x) for x in (a, b)]
-  if "0" in parts:
-    return "0"
-  parts = [f"({x})" if " " in x and x[0] != "(" else x for x in parts]
-  parts = [x for x in parts if x != "1"]
-  if all(x.isdigit() for x in parts):
-    return str(math.prod(map(int, parts)))
-  return " * ".join(parts) or "1"
+  parts = [x if isinstance(x, Code) else dim(x) for x in (a, b)]
+  numbers = [x.number for x in parts if x.number is not None]
+  if 0 in numbers or len(numbers) == 2:
+    return dim(math.prod(numbers))
+  parts = [code("({})", x) if x.is_operation else x for x in parts]
+  parts = [x for x in parts if x.number != 1]
+  return joined("*", parts)
 
 
-def add(*terms: str) -> str:
+def add(*terms: Code) -> Code:
   """Returns the sum of expressions, its numbers added up."""
-  number = sum(int(x) for x in terms if x.isdigit())
-  terms = [x for x in terms if not x.isdigit()]
+  number = sum(x.number for x in terms if x.number is not None)
+  terms = [x for x in terms if x.number is None]
   if number or not terms:
-    terms.append(str(number))
-  return " + ".join(terms)
+    terms.append(dim(number))
+  return joined("+", terms)
 
 
 def strides(shape: Sequence[Any]) -> tuple[Any, ...]:

@@ -113,7 +113,7 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
     yield f"    Scratch scratch({total});"
   for ctype, n, name in writer.scratch:
     yield f"    {ctype}* const {name} = scratch.Take<{ctype}>({n});"
-  yield from ["  " + line for line in writer.read_lines()]
+  yield from ["  " + line for line in writer.text()]
   yield from ["  }", "};"]
 
 

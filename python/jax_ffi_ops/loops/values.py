@@ -81,7 +81,7 @@ class Constant(Value):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scalars(Value):
-  names: np.ndarray  # of expressions, with the value's shape
+  names: np.ndarray  # of cpp.Code, with the value's shape
 
   @classmethod
   def of(cls, names: np.ndarray, dtype: Any, lanes: bool) -> "Scalars":
@@ -93,13 +93,15 @@ class Memory(Value):
   """Elements of a buffer: that at i is in [offset + sum of strides * i]."""
 
   buffer: Buffer
-  offset: str
+  offset: cpp.Code
   strides: tuple[Any, ...]
 
   @classmethod
   def of(cls, buffer: Buffer, shape: Any, dtype: Any, lanes: bool) -> "Memory":
     shape = tuple(shape)
-    return cls(shape, np.dtype(dtype), lanes, buffer, "0", cpp.strides(shape))
+    return cls(
+        shape, np.dtype(dtype), lanes, buffer, cpp.ZERO, cpp.strides(shape)
+    )
 
   @property
   def reads(self) -> frozenset[Buffer]:
@@ -120,16 +122,16 @@ class Memory(Value):
   @property
   def is_whole(self) -> bool:
     """Whether it is its buffer from the first element on, in order."""
-    return self.is_contiguous and self.place([]) == "0"
+    return self.is_contiguous and self.place([]) == cpp.ZERO
 
-  def place(self, index: Sequence[str]) -> str:
+  def place(self, index: Sequence[cpp.Code]) -> cpp.Code:
     terms = [cpp.product(s, i) for s, i in zip(self.strides, index)]
     return cpp.add(self.offset, *terms)
 
-  def at(self, index: Sequence[str]) -> str:
-    return f"{self.buffer.name}[{self.place(index)}]"
+  def at(self, index: Sequence[cpp.Code]) -> cpp.Code:
+    return cpp.code("{}[{}]", self.buffer.name, self.place(index))
 
-  def view(self, shape, strides, offset="0") -> "Memory":
+  def view(self, shape, strides, offset=cpp.ZERO) -> "Memory":
     offset = cpp.add(self.offset, offset)
     return dataclasses.replace(
         self, shape=tuple(shape), strides=tuple(strides), offset=offset
@@ -146,7 +148,7 @@ class Memory(Value):
     strides = [s * step for s, step in zip(self.strides, steps)]
     return self.view(shape, strides, cpp.add(*terms))
 
-  def row(self, index: str) -> "Memory":
+  def row(self, index: cpp.Code) -> "Memory":
     """Returns the part at an index of the first dimension."""
     offset = cpp.product(self.strides[0], index)
     return self.view(self.shape[1:], self.strides[1:], offset)
@@ -156,7 +158,7 @@ class Memory(Value):
     found = np.zeros(self.shape, int)
     for stride, index in zip(self.strides, np.indices(self.shape)):
       found += stride * index
-    return found + int(self.offset) if found.size else found
+    return found + self.offset.number if found.size else found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -170,7 +172,7 @@ class Lazy(Value):
     is_zero: whether all elements are known to be zeros.
   """
 
-  element: Callable[[Sequence[str]], str]
+  element: Callable[[Sequence[cpp.Code]], cpp.Code]
   sources: Sequence[Value] = ()
   elementwise: bool = False
   is_zero: bool = False
@@ -184,7 +186,7 @@ class Lazy(Value):
         self.elementwise and all(x.is_in_place(to) for x in self.sources)
     )
 
-  def at(self, index: Sequence[str]) -> str:
+  def at(self, index: Sequence[cpp.Code]) -> cpp.Code:
     return self.element(index)
 
 
@@ -226,8 +228,8 @@ def reads(arrays: Iterable[Value]) -> frozenset[Buffer]:
 
 
 def zeros(shape: Sequence[Any], dtype: np.dtype) -> Lazy:
-  text = cpp.literal(0, dtype)
-  return Lazy(shape, dtype, False, lambda index: text, is_zero=True)
+  zero = cpp.Code(cpp.literal(0, dtype))
+  return Lazy(shape, dtype, False, lambda index: zero, is_zero=True)
 
 
 def is_zero(x: Value) -> bool:

@@ -4,7 +4,7 @@
 import collections
 from collections.abc import Iterator, Sequence
 import contextlib
-import re
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -20,22 +20,40 @@ _STACK_ELEMENTS = 128
 _MOST_LINES = 10_000
 
 
+@dataclasses.dataclass(frozen=True)
+class _Line:
+  """A line of a kernel.
+
+  Attributes:
+    code: its text, and what it reads.
+    depth: in how many blocks it is.
+    defines: the constant that it defines, which somebody has to read.
+    is_comment: whether it says where the next lines come from.
+    is_end: whether it ends a block.
+  """
+
+  code: cpp.Code
+  depth: int
+  defines: str | None = None
+  is_comment: bool = False
+  is_end: bool = False
+
+
 class Writer:
   """Collects the text of one kernel.
 
   Attributes:
-    lines: of its body.
     constants: definitions of tables, which come before it.
     scratch: the types and sizes of buffers, and their names.
   """
 
   def __init__(self, prefix: str):
-    self.lines: list[str] = []
     self.constants: list[str] = []
     self.scratch: list[tuple[str, str, str]] = []
+    self._lines: list[_Line] = []
     self._prefix = prefix
     self._tables: dict[str, str] = {}
-    self._products: dict[str, cpp.Product] = {}
+    self._products: dict[cpp.Code, cpp.Code] = {}
     self._count = 0
     self._depth = 1
     self._trips: tuple[str, ...] = ()
@@ -51,55 +69,72 @@ class Writer:
     """Says where the next lines come from."""
     self._comment = text
 
-  def line(self, text: str, counts: int = 1) -> None:
-    """Adds a line, which may count as more of them."""
+  def line(
+      self,
+      template: str,
+      *parts: Any,
+      counts: int = 1,
+      defines: str | None = None,
+  ) -> None:
+    """Adds a line.
+
+    Args:
+      template: its text, with `{}` for each part.
+      *parts: texts, and pieces of code.
+      counts: as how many lines it counts.
+      defines: a constant: the line is left out if nothing reads it.
+    """
     if self._comment != self._written:
       self._written = self._comment
-      self.line(f"// {self._comment}")
-    self.lines.append("  " * self._depth + text)
+      self._add(cpp.Code(f"// {self._comment}"), is_comment=True)
+    self._add(cpp.code(template, *parts), counts, defines=defines)
+
+  def _add(self, code, counts=1, **options):
+    self._lines.append(_Line(code, self._depth, **options))
     self._lines_by_trips[self._trips] += counts
     if self._lines_by_trips.total() > _MOST_LINES:
       raise errors.Unsupported(f"a body of more than {_MOST_LINES} lines")
 
   @contextlib.contextmanager
-  def block(self, head: str) -> Iterator[None]:
-    self.line(head + " {")
+  def block(self, head: str, *parts: Any) -> Iterator[None]:
+    self.line(head + " {{", *parts)
     self._depth += 1
     outer, self._products = self._products, {}
     yield
     self._products = outer
     self._depth -= 1
     self._comment = self._written = ""
-    self.line("}")
+    self._add(cpp.Code("}"), is_end=True)
 
   @contextlib.contextmanager
-  def loop(self, size: Any, letter: str = "i") -> Iterator[str]:
-    i, trips = self.name(letter), self._trips
-    with self.block(f"for (int64_t {i} = 0; {i} < {cpp.dim(size)}; ++{i})"):
-      self._trips = (*trips, cpp.dim(size))
+  def loop(self, size: Any, letter: str = "i") -> Iterator[cpp.Code]:
+    i, trips, n = cpp.Code(self.name(letter)), self._trips, cpp.dim(size)
+    with self.block("for (int64_t {} = 0; {} < {}; ++{})", i, i, n, i):
+      self._trips = (*trips, n.text)
       yield i
     self._trips = trips
 
   @contextlib.contextmanager
-  def loops(self, shape: Sequence[Any]) -> Iterator[list[str]]:
+  def loops(self, shape: Sequence[Any]) -> Iterator[list[cpp.Code]]:
     """Goes over the indices of an array."""
     with contextlib.ExitStack() as stack:
       enter = lambda n: stack.enter_context(self.loop(n))
-      yield ["0" if n == 1 else enter(n) for n in shape]
+      yield [cpp.ZERO if n == 1 else enter(n) for n in shape]
 
-  def read_lines(self) -> list[str]:
-    """Returns the lines without values that nobody reads: fused products."""
+  def text(self) -> list[str]:
+    """Returns the lines without constants that nobody reads: fused products."""
     read: set[str] = set()
-    kept: list[str] = ["}"]
-    for line in reversed(self.lines):
-      found = re.match(r" *const \w+ (v\d+) = ", line)
-      if found and found[1] not in read:
+    kept: list[_Line] = []
+    ends = True  # Whether a block ends there, or other lines begin.
+    for line in reversed(self._lines):
+      if line.defines and line.defines not in read:
         continue
-      if "// " in line and kept[-1].lstrip()[:2] in ("//", "}"):
+      if line.is_comment and ends:
         continue
-      read.update(re.findall(r"\bv\d+\b", line))
+      read |= line.code.reads
       kept.append(line)
-    return kept[:0:-1]
+      ends = line.is_comment or line.is_end
+    return ["  " * x.depth + x.code.text for x in reversed(kept)]
 
   def work(self) -> str:
     """Returns how many lines run, as an expression; a `while` runs once."""
@@ -110,45 +145,54 @@ class Writer:
     return " + ".join(terms) or "0"
 
   def variable(
-      self, text: str, dtype: Any, lanes: bool, letter: str = "v", const=""
-  ) -> str:
+      self, start: cpp.Code, dtype: Any, lanes: bool, letter: str = "v"
+  ) -> cpp.Code:
     name = self.name(letter)
-    self.line(f"{const}{cpp.type_of(dtype, lanes)} {name} = {text};")
+    self.line("{} {} = {};", cpp.type_of(dtype, lanes), name, start)
+    return cpp.Code(name)
+
+  def let(self, value: cpp.Code, dtype: Any, lanes: bool) -> cpp.Code:
+    """Returns the name of a constant."""
+    name = self.name("v")
+    ctype = cpp.type_of(dtype, lanes)
+    self.line("const {} {} = {};", ctype, name, value, defines=name)
+    return self.named(cpp.Code(name, frozenset([name])), value)
+
+  def assign(self, to: cpp.Code, value: cpp.Code) -> None:
+    self.line("{} = {};", to, value)
+
+  def named(self, name: cpp.Code, value: cpp.Code) -> cpp.Code:
+    """Returns a name of a value, of which sums see if it is a product."""
+    if value.factors:
+      self._products[name] = value
     return name
 
-  def let(self, expression: str, dtype: Any, lanes: bool) -> str:
-    name = self.variable(expression, dtype, lanes, const="const ")
-    return self.named(name, expression)
-
-  def named(self, name: str, expression: str) -> str:
-    """Returns a name or a text of an expression, and keeps what it says."""
-    if isinstance(expression, cpp.Product):
-      self._products[name] = expression
-    return name
-
-  def sum(self, a: str, b: str, sign: str = "+") -> str:
+  def sum(self, a: cpp.Code, b: cpp.Code, sign: str = "+") -> cpp.Code:
     """Returns a + b or a - b of floats, where a product is not rounded."""
+    text = lambda x: x.text
     # g++ finds what is computed twice only if it is written the same.
     if sign == "+":
-      place = lambda x: (x in self._products, len(x), x)
+      place = lambda x: (x in self._products, len(x.text), x.text)
       less, more = sorted((a, b), key=place)
     else:
       less, more = a, b
     minus = "-" if sign == "-" else ""
     if more in self._products:
-      x, y = sorted(self._products[more].factors)
-      return f"MulAdd({x}, {minus}{y}, {less})"
+      x, y = sorted(self._products[more].factors, key=text)
+      return cpp.code("MulAdd({}, {}{}, {})", x, minus, y, less)
     if less in self._products:
-      x, y = sorted(self._products[less].factors)
-      return f"MulAdd({x}, {y}, {minus}{more})"
-    return f"{a} {sign} {b}"
+      x, y = sorted(self._products[less].factors, key=text)
+      return cpp.code("MulAdd({}, {}, {}{})", x, y, minus, more)
+    return cpp.code("{} {} {}", a, sign, b)
 
-  def splat(self, expression: str, dtype: Any, lanes: bool = True) -> str:
+  def splat(self, value: cpp.Code, dtype: Any, lanes: bool = True) -> cpp.Code:
     """Returns a uniform expression in all lanes, if it is asked to."""
-    return f"Splat<{cpp.vector(dtype)}>({expression})" if lanes else expression
+    return (
+        cpp.code("Splat<{}>({})", cpp.vector(dtype), value) if lanes else value
+    )
 
-  def literal(self, value: Any, dtype: Any, lanes: bool) -> str:
-    return self.splat(cpp.literal(value, dtype), dtype, lanes)
+  def literal(self, value: Any, dtype: Any, lanes: bool) -> cpp.Code:
+    return self.splat(cpp.Code(cpp.literal(value, dtype)), dtype, lanes)
 
   def buffer(
       self, shape: Sequence[Any], dtype: Any, lanes: bool
@@ -158,9 +202,9 @@ class Writer:
     ctype = cpp.type_of(dtype, lanes)
     size = cpp.size(shape)
     if isinstance(size, int) and size <= _STACK_ELEMENTS:
-      self.line(f"{ctype} {name}[{max(size, 1)}];")
+      self.line("{} {}[{}];", ctype, name, max(size, 1))
     else:
-      self.scratch.append((ctype, cpp.dim(size), name))
+      self.scratch.append((ctype, cpp.dim(size).text, name))
     buffer = values.Buffer(name, values.Kind.OWN)
     return values.Memory.of(buffer, shape, dtype, lanes)
 
@@ -184,10 +228,13 @@ class Writer:
     if isinstance(value, values.Scalars):
       return value.names
     if isinstance(value, values.Constant):
-      items = [cpp.literal(x, value.dtype) for x in value.array.ravel()]
+      literal = lambda x: cpp.Code(cpp.literal(x, value.dtype))
+      items = list(map(literal, value.array.ravel()))
     else:
       items = [
-          self.let(value.at([str(i) for i in index]), value.dtype, value.lanes)
+          self.let(
+              value.at(list(map(cpp.dim, index))), value.dtype, value.lanes
+          )
           for index in np.ndindex(*value.shape)
       ]
     return values.objects(items, value.shape)
@@ -226,12 +273,14 @@ class Writer:
     """Returns a value whose elements can be read by index."""
     return value if isinstance(value, values.Lazy) else self.in_memory(value)
 
-  def element(self, value: values.Value, index: Sequence[str], lanes: bool):
+  def element(
+      self, value: values.Value, index: Sequence[cpp.Code], lanes: bool
+  ):
     """Returns an element of a value that is readable, per lane if asked."""
     return self.splat(value.at(index), value.dtype, lanes > value.lanes)
 
   def store(
-      self, to: values.Memory, value: values.Value, mask: str | None = None
+      self, to: values.Memory, value: values.Value, mask: cpp.Code | None = None
   ):
     """Writes a value to memory; with a mask, in those lanes alone."""
 
@@ -239,15 +288,15 @@ class Writer:
       place = to.at(index)
       text = self.splat(text, to.dtype, to.lanes > lanes)
       if mask:
-        text = f"Select({mask}, {text}, {place})"
-      self.line(f"{place} = {text};")
+        text = cpp.code("Select({}, {}, {})", mask, text, place)
+      self.assign(place, text)
 
     if isinstance(value, values.Scalars) or (
         isinstance(value, values.Constant) and values.is_small(value.shape)
     ):
       names = self.names_of(value)
       for index in np.ndindex(*value.shape):
-        put([str(i) for i in index], names[index], value.lanes)
+        put(list(map(cpp.dim, index)), names[index], value.lanes)
       return
     if isinstance(value, values.Constant) and values.is_zero(value):
       value = values.zeros(value.shape, value.dtype)

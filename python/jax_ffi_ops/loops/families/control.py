@@ -81,11 +81,11 @@ def _assign(body, variables, results, mask=None) -> None:
       if text == name:
         continue
       if own:
-        text = f"Select({own}, {text}, {name})"
-      # A name of a variable may be that of one that changes first.
-      if text[0] != "v" or not text.isalnum():
+        text = cpp.code("Select({}, {}, {})", own, text, name)
+      # A variable in it may change first.
+      if not text.is_constant:
         text = writer.let(text, to.dtype, to.lanes)
-      waiting.append(functools.partial(writer.line, f"{name} = {text};"))
+      waiting.append(functools.partial(writer.assign, name, text))
   for write in waiting:
     write()
 
@@ -126,7 +126,9 @@ def _scan(body, equation, *args):
       own = jaxprs.physical(variable.aval)
       ys[k] = writer.buffer(*own, varying[carries + k])
   with writer.loop(length, "t") as step:
-    t = f"({cpp.dim(length)} - 1 - {step})" if params["reverse"] else step
+    t = step
+    if params["reverse"]:
+      t = cpp.code("({} - 1 - {})", cpp.dim(length), step)
     rows = [body.loaded(x.row(t)) for x in xs]
     found = body.run(
         closed, [*fixed, *carry, *rows], pinned=values.reads([*fixed, *xs])
@@ -157,8 +159,8 @@ def _while(body, equation, *args):
     (goes_on,) = body.run(params["cond_jaxpr"], [*of_cond, *carry], pinned=kept)
     text = writer.names_of(goes_on).item()
     if ragged and body.mask:
-      text = writer.let(f"{text} & {body.mask}", bool, True)
-    writer.line(f"if (!{f'Any({text})' if ragged else text}) break;")
+      text = writer.let(cpp.code("{} & {}", text, body.mask), bool, True)
+    writer.line("if (!Any({})) break;" if ragged else "if (!{}) break;", text)
     mask = text if ragged else None
     step = params["body_jaxpr"]
     found = body.run(step, [*of_body, *carry], pinned=pinned, mask=mask)
@@ -226,13 +228,15 @@ def _cond(body, equation, which, *args):
   last = len(branches) - 1
   for k, branch in enumerate(branches):
     sign = "<=" if k == 0 else ">=" if k == last else "=="
-    test = f"{name} {sign} {k}"
+    test = cpp.code("{} {} {}", name, sign, k)
     mask = None
     if which.lanes:
-      active = f" & {body.mask}" if body.mask else ""
-      mask = writer.let(f"As<mask_v>({test}){active}", bool, True)
-      test = f"Any({mask})"
-    with writer.block(f"if ({test})"):
+      mask = cpp.code("As<mask_v>({})", test)
+      if body.mask:
+        mask = cpp.code("{} & {}", mask, body.mask)
+      mask = writer.let(mask, bool, True)
+      test = cpp.code("Any({})", mask)
+    with writer.block("if ({})", test):
       found = body.run(branch, args, pinned=pinned, mask=mask)
       _assign(body, outs, found, mask)
   return outs

@@ -27,23 +27,24 @@ class Window:
   """
 
   memory: values.Memory
-  lanes: str | None
+  lanes: cpp.Code | None
 
-  def read(self, index: Sequence[str]) -> str:
+  def read(self, index: Sequence[cpp.Code]) -> cpp.Code:
     if self.lanes is None:
       return self.memory.at(index)
     to = cpp.type_of(self.memory.dtype, True)
-    place = self.memory.place(index)
-    return f"At<{to}>({self.memory.buffer.name}, {place}, {self.lanes})"
+    buffer, place = self.memory.buffer.name, self.memory.place(index)
+    return cpp.code("At<{}>({}, {}, {})", to, buffer, place, self.lanes)
 
-  def write(self, body, index: Sequence[str], text: str) -> None:
+  def write(self, body, index: Sequence[cpp.Code], text: cpp.Code) -> None:
     if body.mask and self.memory.lanes:
-      text = f"Select({body.mask}, {text}, {self.read(index)})"
-    put = f"{self.memory.at(index)} = {text};"
-    if self.lanes is not None:
-      place = f"{self.memory.buffer.name}, {self.memory.place(index)}"
-      put = f"Put({place}, {self.lanes}, {text});"
-    body.writer.line(put)
+      own = self.read(index)
+      text = cpp.code("Select({}, {}, {})", body.mask, text, own)
+    if self.lanes is None:
+      body.writer.assign(self.memory.at(index), text)
+      return
+    buffer, place = self.memory.buffer.name, self.memory.place(index)
+    body.writer.line("Put({}, {}, {}, {});", buffer, place, self.lanes, text)
 
 
 def _window(body, memory: values.Memory, sizes, starts) -> Window:
@@ -53,13 +54,15 @@ def _window(body, memory: values.Memory, sizes, starts) -> Window:
     if value is None or not value.lanes:
       offsets.append(cpp.product(stride, text))
       continue
-    scale = f"static_cast<{cpp.scalar(value.dtype)}>({cpp.dim(stride)})"
-    lanes.append(text if stride == 1 else f"{text} * {scale}")
+    if stride != 1:
+      ctype = cpp.scalar(value.dtype)
+      text = cpp.code("{} * static_cast<{}>({})", text, ctype, cpp.dim(stride))
+    lanes.append(text)
     dtype = value.dtype
   part = memory.view(sizes, memory.strides, cpp.add(*offsets))
   if not lanes:
     return Window(part, None)
-  return Window(part, body.writer.let(" + ".join(lanes), dtype, True))
+  return Window(part, body.writer.let(cpp.joined("+", lanes), dtype, True))
 
 
 def _index(body, value, index=()):
@@ -67,9 +70,9 @@ def _index(body, value, index=()):
   if value.dtype.itemsize < 4:
     raise errors.Unsupported(f"indices of dtype {value.dtype.name}")
   if isinstance(value, (values.Scalars, values.Constant)) and all(
-      i.isdigit() for i in index
+      i.number is not None for i in index
   ):
-    return body.writer.names_of(value)[tuple(map(int, index))]
+    return body.writer.names_of(value)[tuple(i.number for i in index)]
   readable = body.writer.readable(value)
   return body.writer.let(readable.at(index), value.dtype, value.lanes)
 
@@ -77,7 +80,7 @@ def _index(body, value, index=()):
 def _clamped(body, text, value, most):
   """Returns a start that keeps the window inside: (text, value)."""
   dtype = value.dtype if value.lanes else np.int64
-  clamped = f"ClampIndex({text}, {most})"
+  clamped = cpp.code("ClampIndex({}, {})", text, most)
   return body.writer.let(clamped, dtype, value.lanes), value
 
 
@@ -159,13 +162,13 @@ def combine(body, window: Window, x: values.Value, name: str) -> None:
   writer, lanes = body.writer, window.memory.lanes
 
   def change(index, text):
-    text = _COMBINE[name].format(window.read(index), text)
+    text = cpp.code(_COMBINE[name], window.read(index), text)
     window.write(body, index, cpp.inner(text, x.dtype, lanes))
 
   if isinstance(x, values.Scalars):
     names = writer.names_in_lanes(x, lanes)
     for index in np.ndindex(*x.shape):
-      change(list(map(str, index)), names[index])
+      change(list(map(cpp.dim, index)), names[index])
     return
   x = writer.in_memory(x)
   with writer.loops(x.shape) as index:
@@ -196,24 +199,26 @@ def _windows(body, x, indices, shape, sizes, dims, clips):
   of_indices = [d for d in range(len(shape)) if d not in of_window]
   kept = [d for d in range(len(x.shape)) if d not in dropped]
   with writer.loops([shape[d] for d in of_indices]) as outer:
-    starts: list[Any] = [("0", None)] * len(x.shape)
+    starts: list[Any] = [(cpp.ZERO, None)] * len(x.shape)
     tests = []
     for k, d in enumerate(indexed):
-      text = _index(body, indices, [*outer, str(k)])
+      text = _index(body, indices, [*outer, cpp.dim(k)])
       most = cpp.dim(x.shape[d] - sizes[d])
       if not clips:
         mask = cpp.type_of(bool, indices.lanes)
-        tests.append(f"IsInside<{mask}>({text}, {most})")
+        tests.append(cpp.code("IsInside<{}>({}, {})", mask, text, most))
       starts[d] = _clamped(body, text, indices, most)
     for d, at in counting:
       starts[d] = (outer[at], None)
     inside = None
     if tests:
-      inside = writer.let(" & ".join(tests), bool, indices.lanes)
+      inside = writer.let(cpp.joined("&", tests), bool, indices.lanes)
     window = _window(body, x, sizes, starts)
     with writer.loops([sizes[d] for d in kept]) as inner:
       place = dict(zip([*of_indices, *of_window], [*outer, *inner]))
-      own = dict.fromkeys(range(len(x.shape)), "0") | dict(zip(kept, inner))
+      own = dict.fromkeys(range(len(x.shape)), cpp.ZERO) | dict(
+          zip(kept, inner)
+      )
       places = [place[d] for d in range(len(shape))]
       yield window, inside, places, list(own.values())
 
@@ -243,8 +248,8 @@ def _gather(body, equation, x, indices):
     if inside:
       fill = writer.literal(params["fill_value"], x.dtype, lanes)
       inside = writer.splat(inside, bool, lanes > indices.lanes)
-      text = f"Select({inside}, {text}, {fill})"
-    writer.line(f"{out.at(place)} = {text};")
+      text = cpp.code("Select({}, {}, {})", inside, text, fill)
+    writer.assign(out.at(place), text)
   return body.loaded(out)
 
 
@@ -289,9 +294,9 @@ def _scattered(body, equation, indices, update, out, name) -> None:
   ):  # fmt: skip
     before = window.read(own)
     text = writer.element(update, place, out.lanes)
-    text = _COMBINE[name].format(before, text)
+    text = cpp.code(_COMBINE[name], before, text)
     text = cpp.inner(text, out.dtype, out.lanes)
     if inside:
       inside = writer.splat(inside, bool, out.lanes > indices.lanes)
-      text = f"Select({inside}, {text}, {before})"
+      text = cpp.code("Select({}, {}, {})", inside, text, before)
     window.write(body, own, text)

@@ -59,7 +59,7 @@ def apply(
     body: Any,
     equation: Any,
     args: Sequence[values.Value],
-    function: Callable[..., str],
+    function: Callable[..., cpp.Code],
     mixed: bool = False,
     most: int = values.SMALL,
 ) -> values.Value:
@@ -97,12 +97,12 @@ def apply(
     parts = []
     for x in readable:
       own = index[len(index) - len(x.shape) :]
-      own = ["0" if n == 1 else i for n, i in zip(x.shape, own)]
+      own = [cpp.ZERO if n == 1 else i for n, i in zip(x.shape, own)]
       parts.append(operand(x, x.at(own)))
     text = function(*parts)
     if text in parts:
       return text
-    return writer.named(f"({cpp.inner(text, dtype, lanes)})", text)
+    return writer.named(cpp.code("({})", cpp.inner(text, dtype, lanes)), text)
 
   lazy = values.Lazy(shape, np.dtype(dtype), lanes, element, readable, True)
   return lazy if equation.uses == (1,) else writer.in_memory(lazy)
@@ -118,6 +118,7 @@ def _by_table(body, equation, *args):
   places = ", ".join(["{}"] * len(args))
   text = _CALLS.get(name, f"{cpp.camel(name)}({places})")
   ctype = cpp.type_of(dtype, any(x.lanes for x in args))
+  is_typed = False
   of_bools = args[0].dtype == bool and name in _OF_BOOLS
   mixed = name in _OPERATORS and not of_bools
   if of_bools:
@@ -125,7 +126,7 @@ def _by_table(body, equation, *args):
   elif mixed:
     text = f"{{}} {_OPERATORS[name]} {{}}"
     if dtype != args[0].dtype and ctype != "bool":  # A comparison.
-      text = f"As<{ctype}>({text})"
+      text, is_typed = f"As<{ctype}>({text})", True
   neutral = None
   if name in _NEUTRAL:
     lanes = all(x.lanes for x in args)
@@ -137,10 +138,10 @@ def _by_table(body, equation, *args):
     if neutral in parts:
       return parts[0] if parts[1] == neutral else parts[1]
     if fuses and name in ("mul", "square"):
-      return cpp.Product(parts[0], parts[-1])
+      return cpp.multiplied(parts[0], parts[-1])
     if fuses:
       return body.writer.sum(*parts, _OPERATORS[name])
-    return text.format(*parts, t=ctype)
+    return cpp.code(text.replace("{t}", ctype), *parts, is_typed=is_typed)
 
   is_long = name in (*_LONG, "nextafter", "rem") and cpp.is_float(dtype)
   most = _MOST_LONG if is_long else values.SMALL
@@ -176,8 +177,8 @@ def _sin_cos(body, equation, x):
   if twin is not None:
     to[other] = writer.buffer(x.shape, x.dtype, x.lanes)
   names = [to[k].buffer.name if k in to else "nullptr" for k in ("sin", "cos")]
-  begin = f"{x.buffer.name} + {x.place([])}"
-  writer.line(f"SinCos({n}, {begin}, {', '.join(names)});")
+  begin = cpp.code("{} + {}", x.buffer.name, x.place([]))
+  writer.line("SinCos({}, {}, {}, {});", n, begin, *names)
   if twin is not None:
     body.know(twin, body.loaded(to[other]))
   return body.loaded(to[equation.name])
@@ -188,13 +189,13 @@ def _round(body, equation, x):
   method = equation.params["rounding_method"]
   to_even = method == jax.lax.RoundingMethod.TO_NEAREST_EVEN
   name = "RoundToEven" if to_even else "RoundAway"
-  return apply(body, equation, [x], lambda a: f"{name}({a})")
+  return apply(body, equation, [x], lambda a: cpp.code("{}({})", name, a))
 
 
 @rule("select_n")
 def _select(body, equation, which, *cases):
   if which.dtype == bool:
-    choose = lambda mask, a, b: f"Select({mask}, {b}, {a})"
+    choose = lambda mask, a, b: cpp.code("Select({}, {}, {})", mask, b, a)
     return apply(body, equation, [which, *cases], choose)
 
   def by_number(i, found, *others):
@@ -229,8 +230,8 @@ def _integer_pow(body, equation, x):
   if y == 0:
     return body.retrace(jnp.ones_like, x)
   if y == 2:
-    return apply(body, equation, [x], lambda a: cpp.Product(a, a))
-  return apply(body, equation, [x], lambda a: f"Power<{y}>({a})")
+    return apply(body, equation, [x], lambda a: cpp.multiplied(a, a))
+  return apply(body, equation, [x], lambda a: cpp.code("Power<{}>({})", y, a))
 
 
 @rule("convert_element_type")
@@ -244,12 +245,14 @@ def _convert(body, equation, x):
     return values.Constant.of(x.array.astype(dtype))
   if rounds:
     name = f"RoundedTo<{cpp.stored(dtype)}, {ctype}>"
-    return apply(body, equation, [x], lambda a: f"{name}({a})")
+    return apply(body, equation, [x], lambda a: cpp.code("{}({})", name, a))
   if is_same:
     return dataclasses.replace(x, dtype=np.dtype(dtype))
   name = "ToMask" if dtype == bool else "Convert"
   name = "FromMask" if x.dtype == bool else name
-  return apply(body, equation, [x], lambda a: f"{name}<{ctype}>({a})")
+  return apply(
+      body, equation, [x], lambda a: cpp.code("{}<{}>({})", name, ctype, a)
+  )
 
 
 @rule("bitcast_convert_type")
@@ -259,7 +262,9 @@ def _bitcast(body, equation, x):
   if x.dtype.itemsize != dtype.itemsize or sixteen & {x.dtype.name, dtype.name}:
     raise errors.Unsupported(f"of {x.dtype.name} to {dtype.name}")
   ctype = cpp.type_of(dtype, x.lanes)
-  return apply(body, equation, [x], lambda a: f"Bits<{ctype}>({a})")
+  return apply(
+      body, equation, [x], lambda a: cpp.code("Bits<{}>({})", ctype, a)
+  )
 
 
 @rule(
@@ -274,6 +279,6 @@ def _same(body, equation, *args):
 @rule("dim_as_value", folds=False)
 def _dim(body, equation):
   del body
-  text = f"static_cast<{cpp.scalar(equation.dtype)}>"
-  text += f"({cpp.dim(equation.params['dim'])})"
+  ctype, n = cpp.scalar(equation.dtype), cpp.dim(equation.params["dim"])
+  text = cpp.code("static_cast<{}>({})", ctype, n)
   return values.Scalars.of(values.objects([text], ()), equation.dtype, False)

@@ -167,5 +167,5 @@ def _patch(body, equation, x, starts, steps):
 def _iota(body, equation, *sizes):
   del body, sizes
   d, ctype = equation.params["dimension"], cpp.scalar(equation.dtype)
-  element = lambda index: f"static_cast<{ctype}>({index[d]})"
+  element = lambda index: cpp.code("static_cast<{}>({})", ctype, index[d])
   return values.Lazy(equation.shape, equation.dtype, False, element)

@@ -31,7 +31,7 @@ def _reduce(body, equation, x):
   name = equation.name
   name = _OF_BOOLS.get(name, name) if x.dtype == bool else name
   combine, identity = _REDUCTIONS[name]
-  combine = combine.format
+  combine = functools.partial(cpp.code, combine)
   if name == "reduce_sum" and cpp.is_float(x.dtype):
     combine = body.writer.sum
   axes = equation.params["axes"]
@@ -57,18 +57,18 @@ def _over_axes(body, x, axes, combine, start):
     # Neighbors are added to neighbors: g++ makes vectors of them. Of lanes, it
     # would only write and read the sums again and again.
     with writer.loops(out.shape) as index:
-      writer.line(f"{out.at(index)} = {start};")
+      writer.assign(out.at(index), start)
     with writer.loops(x.shape) as index:
       to = out.at([index[d] for d in kept])
-      writer.line(f"{to} = {combine(to, x.at(index))};")
+      writer.assign(to, combine(to, x.at(index)))
     return out
   with writer.loops(out.shape) as outer:
     total = writer.variable(start, x.dtype, x.lanes)
     with writer.loops([x.shape[d] for d in axes]) as inner:
       index = dict(zip([*kept, *axes], [*outer, *inner]))
       own = x.at([index[d] for d in sorted(index)])
-      writer.line(f"{total} = {combine(total, own)};")
-    writer.line(f"{out.at(outer)} = {total};")
+      writer.assign(total, combine(total, own))
+    writer.assign(out.at(outer), total)
   return out
 
 
@@ -134,12 +134,12 @@ def _dot_neighbors(body, equation, x, y, lanes):
   found = np.empty((batch, rows, cols), object)
   for i in range(batch):
     name = writer.name("m")
-    writer.line(f"{cpp.type_of(dtype, lanes)} {name}[{rows * cols}];")
-    a, b = (", ".join(names.ravel()) for names in (x[i], y[i].T))
-    text = f"Dot<{rows}, {depth}, {cols}>({name}, {{{a}}}, {{{b}}});"
-    writer.line(text, counts=rows * cols)
+    writer.line("{} {}[{}];", cpp.type_of(dtype, lanes), name, rows * cols)
+    a, b = (cpp.listed(names.ravel()) for names in (x[i], y[i].T))
+    sizes = f"{rows}, {depth}, {cols}"
+    writer.line("Dot<{}>({}, {}, {});", sizes, name, a, b, counts=rows * cols)
     for j, k in np.ndindex(rows, cols):
-      found[i, j, k] = f"{name}[{cols * j + k}]"
+      found[i, j, k] = cpp.code("{}[{}]", name, cols * j + k)
   found = found.swapaxes(1, 2) if is_tall else found
   return values.Scalars.of(found.reshape(equation.shape), dtype, lanes)
 
@@ -148,7 +148,8 @@ def _dot_scalars(body, equation, x, y, lanes):
   dtype, writer = equation.dtype, body.writer
   found = np.empty((x.shape[0], x.shape[1], y.shape[1]), object)
   # Products that are not named are added up as they are: integers wrap.
-  product = cpp.Product if cpp.is_float(dtype) else "{} * {}".format
+  product = functools.partial(cpp.code, "{} * {}")
+  product = cpp.multiplied if cpp.is_float(dtype) else product
   for i, j, k in np.ndindex(*found.shape):
     terms = list(map(product, x[i, j], y[i, k]))
     text = terms[0] if terms else writer.literal(0, dtype, lanes)
