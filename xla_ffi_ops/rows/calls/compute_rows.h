@@ -136,11 +136,14 @@ namespace internal {
 template <typename F, typename T>
 constexpr int64_t kElementBytes = (F::kInputs + F::kOutputs) * sizeof(T);
 
-// Whether a call moves more than stays in a third-level cache, of which other
-// cores take their shares: half of 32 MiB.
+// The bytes that stay in a third-level cache of 32 MiB, of which other cores
+// take their shares: half of it.
+inline constexpr int64_t kCachedBytes = int64_t{1} << 24;
+
+// Whether a call moves more.
 template <typename F, typename T>
 bool IsUncached(int64_t rows, int64_t cols) {
-  return rows * cols > (int64_t{1} << 24) / kElementBytes<F, T>;
+  return rows * cols > kCachedBytes / kElementBytes<F, T>;
 }
 
 template <typename F, typename T, typename W>

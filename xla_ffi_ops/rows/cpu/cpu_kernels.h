@@ -75,8 +75,8 @@ template <typename F, typename T>
 inline constexpr bool kMayStorePast =
 #ifdef XLA_FFI_OPS_CPU_LEVELS
     kIs16BitFloat<T> ? F::kInputs <= F::kOutputs ||
-                         (F::kPasses > 0 && F::Weights::kSize == 0)
-                   : !kStoresAdded<F>;
+                           (F::kPasses > 0 && F::Weights::kSize == 0)
+                     : !kStoresAdded<F>;
 #else
     false;
 #endif
@@ -217,7 +217,7 @@ class RowLoop {
     // Without weights, rows of 16 bits take 0.65 to 1.0 times as long if no
     // line of their output is fetched.
     return kIs16BitFloat<T> && kind_ == Kind::kPlain ? Stores::kPlain
-                                                   : Stores::kFetched;
+                                                     : Stores::kFetched;
   }
 
   const F& formula_;
@@ -263,6 +263,28 @@ void RunFirstAndRest(const F& formula, const RowRange& range,
 
 }  // namespace xla_ffi_ops::internal
 
-namespace xla_ffi_ops {}  // namespace xla_ffi_ops
+namespace xla_ffi_ops {
+
+template <typename F, typename T, typename W>
+void RunFormula(Cpu, const F& formula, const RowRange& range,
+                const RowArrays<F, T, W>& arrays,
+                const Operands<SumOf<Cpu, T, W>, F::kSums>& sums) {
+  // What is not rounded is added again sooner than it is stored and loaded.
+  if constexpr (kHasFirst<F> && kIs16BitFloat<T>) {
+    internal::RunFirstAndRest(formula, range, arrays);
+  } else {
+    internal::RowLoop<F, T, W> loop(formula, range, arrays, sums);
+    for (int64_t group = 0; group < range.groups; ++group) {
+      auto group_sums = sums;
+      for (int i = 0; i < F::kSums; ++i) {
+        if (sums[i] != nullptr) group_sums[i] += group * range.cols;
+      }
+      const int64_t begin = range.begin + group * range.rows;
+      loop.Run(begin, begin + range.rows, group_sums);
+    }
+  }
+}
+
+}  // namespace xla_ffi_ops
 
 #endif  // XLA_FFI_OPS_ROWS_CPU_CPU_KERNELS_H_

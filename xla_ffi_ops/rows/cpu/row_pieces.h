@@ -31,7 +31,9 @@ XLA_FFI_OPS_HD int64_t Pieces(int64_t cols) {
 // is stored: as 4 bytes each, a quarter of a second-level cache of 1 MiB.
 inline constexpr int64_t kCachedCols = 262144 / 4;
 
-// From how many columns a first pass is estimated (formula.h).
+// From how many columns a first pass is estimated (formula.h). The mean of so
+// many independent numbers deviates by 0.09 of their standard deviation;
+// layer_norm accepts 0.5.
 inline constexpr int64_t kSample = 128;
 
 // Memory for a piece. As a vector it would be filled with zeros first.
