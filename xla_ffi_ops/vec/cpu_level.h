@@ -44,9 +44,8 @@ inline bool HasV4() { return __builtin_cpu_supports("x86-64-v4"); }
 #endif
 
 // Whether results that are larger than caches should be stored past them, which
-// saves reading their lines first. With two threads of a Zen 4, rows took 0.62
-// to 1.0 of the time. On a Xeon, a copy took 1.07 to 1.14 times as long. Tests
-// set it.
+// saves reading their lines first. This pays on AMD's processors; on a Xeon, it
+// made a copy slower. Tests set it.
 inline bool& PrefersNonTemporal() {
 #ifdef XLA_FFI_OPS_CPU_LEVELS
   static bool prefers = __builtin_cpu_is("amd");

@@ -70,7 +70,7 @@ XLA_FFI_OPS_HD void StoreBlockOfKind(
 
 // Whether results may go past the caches. With 16 bits, this pays where stores
 // are half of the traffic, and for softmax and its gradient. With StoreAdded,
-// float and double take up to 1.1 times as long.
+// float and double are slower.
 template <typename F, typename T>
 inline constexpr bool kMayStorePast =
 #ifdef XLA_FFI_OPS_CPU_LEVELS
@@ -86,7 +86,7 @@ template <Kind kind, typename F, typename T>
 void BlockAtLevel(const F& f, int64_t begin, int64_t end, int64_t cols,
                   const RowPart& part, PieceArrays<F, T>& arrays,
                   const ColumnSums<Accumulator<T>, F::kSums>& columns) {
-  // Code for both ways to store takes 1.1 to 1.3 times as long as that for one.
+  // Code for both ways to store is slower than code for one.
   const auto run = [&](auto past) {
     constexpr bool kPast = decltype(past)::value;
     // Past the caches, float and double run at level 3 only.
@@ -167,8 +167,8 @@ class RowLoop {
                                ? InputRows<Acc>(F::Weights::Absent(i), cols_)
                                : InputRows<Acc>(arrays.weights[i]);
     }
-    // Memory is read faster with two loads for a line than with one: a Zen 4
-    // takes 0.83 to 0.9 times as long. Conversions want wide vectors.
+    // Memory is read faster with two loads for a line than with one.
+    // Conversions want wide vectors.
     if (range.uncached && std::is_same_v<T, Acc>) pieces_.most_level = 3;
     const Stores stores = StoresOf(range, arrays);
     pieces_.past = stores == Stores::kNonTemporal;
@@ -192,8 +192,8 @@ class RowLoop {
     if (!range.uncached) return Stores::kPlain;
     bool nontemporal =
         kMayStorePast<F, T> && CpuLevel() >= 3 && PrefersNonTemporal();
-    // So softmax of 16 bits takes 0.75 to 1.0 times as long, and its gradient
-    // 0.6 to 1.05; but with rows of a page or less, up to 1.4 times.
+    // So softmax of 16 bits and its gradient are faster, but slower with rows
+    // of a page or less.
     if (kIs16BitFloat<T> && F::Weights::kSize == 0) {
       nontemporal &= cols_ * sizeof(T) > kPageBytes;
     }
@@ -211,11 +211,11 @@ class RowLoop {
                                            middle * cols_ * sizeof(T));
     }
     // The system has just cleared a fresh page, in the caches. Stores past the
-    // caches then took 1.15 times as long, and stores of fetched lines 1.02.
+    // caches are slower then, and so are stores of fetched lines.
     if (fresh) return Stores::kPlain;
     if (nontemporal) return Stores::kNonTemporal;
-    // Without weights, rows of 16 bits take 0.65 to 1.0 times as long if no
-    // line of their output is fetched.
+    // Without weights, rows of 16 bits are faster if no line of their output is
+    // fetched.
     return kIs16BitFloat<T> && kind_ == Kind::kPlain ? Stores::kPlain
                                                      : Stores::kFetched;
   }

@@ -88,8 +88,7 @@ XLA_FFI_OPS_HD typename F::Row ReduceRow(
     const F& f, int64_t i, int64_t cols, const RowPart& part,
     const Operands<OutputRows<T>, F::kOutputs>& outputs, In&... in) {
   constexpr int n = F::kOutputs;
-  // Stores wait for lines that are not in a cache, up to a third of the time.
-  // So the passes prefetch them.
+  // Stores wait for lines that are not in a cache. So the passes prefetch them.
   const FetchedRow first_row = outputs[0].Fetched(i);
   const FetchedRow last_row = outputs[n - 1].Fetched(i);
   const auto fetch = [=](int64_t j) XLA_FFI_OPS_INLINED {
@@ -178,9 +177,8 @@ XLA_FFI_OPS_HD void StoreRow(
   constexpr int n = F::kOutputs;
   if (!part.Has(F::kPasses)) return;
   if (part.begin == 0) f.Save(i, row);  // Once for each row.
-  // Memory would rest while the row is computed. With this, norms of 16 bits
-  // take 0.75 to 1.0 times as long. Float gains nothing, and with two inputs it
-  // takes 1.1 times as long.
+  // Memory would rest while the row is computed. This makes norms of 16 bits
+  // faster. Float gains nothing, and with two inputs it is slower.
   constexpr bool fetches = past && kIs16BitFloat<T> && F::kInputs == 1;
   FetchedRow next = {};
   if constexpr (fetches) {
@@ -232,7 +230,7 @@ XLA_FFI_OPS_HD void StoreRowByAdded(const F& f, int64_t i, int64_t cols,
                                     const RowPart& part, T* y, Acc* added,
                                     In&... in) {
   // The last pass computes much, so the next row comes meanwhile. A row of a
-  // page or less comes sooner without: a Zen 4 takes 0.8 of the time.
+  // page or less comes sooner without.
   const int64_t next = i + (cols * sizeof(T) > kPageBytes);
   const auto fetch = [=](auto... x) XLA_FFI_OPS_INLINED {
     return [=](int64_t j)

@@ -23,8 +23,7 @@ namespace xla_ffi_ops::internal {
 // The lanes of a statistic's number, in as many vectors as v has elements.
 //
 // A vector is a variable here, so that it stays in a register: g++ 12 stores an
-// array for each block, and loads it again. With AVX2, rms_norm of float then
-// took 1.6 times as long.
+// array for each block, and loads it again.
 template <typename Acc, typename Indices>
 struct Lanes;
 template <typename Acc, int... v>

@@ -74,8 +74,8 @@ struct Orders {
 constexpr Orders kOrders;
 
 // The two stores of a partition. x86-simd-sort's own are compressing stores to
-// memory, which Zen 4 runs in microcode: with them, sorts took 9 times as long
-// there. Compressing in a register and permuting are single instructions.
+// memory, which Zen 4 runs in microcode. Compressing in a register and
+// permuting are single instructions.
 //
 // The caller keeps room for a whole vector at both ends. So a store may write
 // lanes that do not count. At the last vector of a partition, both ends are one
