@@ -19,6 +19,20 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.ops.common import namesake
 from jax_ffi_ops.ops.common import reductions
 
+documented = namesake.documented("""
+  Args:
+    a: an array.
+    axis: the axis to look along. If it is None, the array is flattened.
+    out: not supported by jax.
+    keepdims: whether to keep the axis, with size 1.
+
+  Returns:
+    An array of indices.
+
+  Raises:
+    TypeError, ValueError: as jax.numpy.{name} does.
+  """)
+
 # Where it is faster, on a CPU with AVX-512: see //benchmarks, --lines=argmax.
 _LEAST_SIZE = 2**12
 _BLOCK, _SHORT_BLOCK = 256, 64

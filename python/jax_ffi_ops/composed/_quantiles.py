@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping
 import functools
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from jax_ffi_ops.ops.partition import partition
 from jax_ffi_ops.ops.sort import sort
 
 OPS = (*kit.ops_of(sort), *kit.ops_of(partition))
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
 # Of fewer elements, a sort takes less time. Of more, float32 does not hold all
 # their numbers, and partition not all their indices.
@@ -25,33 +26,65 @@ _LEAST_SELECTED, _MOST_SELECTED = 8192, 2**24
 _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
+_TEXT = """
+  Args:
+    a: an array of real numbers.{q}
+    axis: the axis or axes to look along; by default all.
+    out: not supported by jax.
+    overwrite_input: not supported by jax.{method}
+    keepdims: whether to keep the axes, with size 1.
+    **options: other arguments of jax.numpy.{name}; it computes such calls.
+
+  Returns:
+    An array with the dtype of `a`, or a floating-point one if that is not.{more}
+
+  Raises:
+    TypeError, ValueError: as jax.numpy.{name} does.
+  """
+
+
+def documented(q: str, nan: str = "") -> Callable[[_Function], _Function]:
+  """Adds to the docstring of a function that takes a q.
+
+  Args:
+    q: what that is.
+    nan: what is returned for rows of NaNs.
+  """
+  return namesake.documented(
+      _TEXT,
+      q=f"\n    q: {q}.",
+      method="\n    method: how to choose a number between two elements.",
+      more="\n    If `q` is a vector, the first axis is that of `q`." + nan,
+  )
+
+
+documented_median = namesake.documented(_TEXT, q="", method="", more="")
+
+
 def compute(
-    plain: Callable[[], jax.Array],
+    plain: Callable[..., jax.Array],
     a: Any,
-    q: Any,
-    axis: Any,
-    method: str,
-    keepdims: Any,
-    others: tuple[Any, Any, Mapping[str, Any]],
+    *arguments: Any,
+    options: Mapping[str, Any],
     ignores_nan: bool = False,
     in_percent: bool = False,
 ) -> jax.Array:
   """Computes what a function of jax.numpy does.
 
   Args:
-    plain: calls that function.
-    a: from the user, as the arguments up to `keepdims`.
-    q: see above.
-    axis: see above.
-    method: see above.
-    keepdims: see above.
-    others: `out`, `overwrite_input` and further keywords, which only that
-      function takes.
+    plain: that function.
+    a: from the user.
+    *arguments: all others, in order: a median has no q and no method.
+    options: further keywords, which only that function takes.
     ignores_nan: whether NaNs are left out. Otherwise, one makes the result NaN.
     in_percent: whether q goes up to 100, and not to 1.
   """
+  if len(arguments) == 4:
+    axis, out, overwrite_input, keepdims = arguments
+    q, method = 0.5, "midpoint"
+  else:
+    q, axis, out, overwrite_input, method, keepdims = arguments
   axes = _axes(a, axis)
-  out, overwrite_input, options = others
   if (
       out is not None
       or overwrite_input is not False
@@ -64,7 +97,7 @@ def compute(
       or np.ndim(q) > 1
       or not jnp.issubdtype(jnp.result_type(q), jnp.floating)
   ):
-    return plain()
+    return plain(a, *arguments, **options)
   (x,) = _inexact.arrays(a)
   ranks = None
   if isinstance(q, float) and not ignores_nan and not in_percent:

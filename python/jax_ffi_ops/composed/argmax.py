@@ -9,6 +9,7 @@ from jax_ffi_ops.composed import _first_of
 
 
 @kit.public()
+@_first_of.documented
 def argmax(
     a: jax.Array,
     axis: int | None = None,
@@ -21,18 +22,6 @@ def argmax(
   one. If there are NaNs, it is that of the first NaN. The function finds the
   maximum of each block, and then its place in one block. jax.numpy computes
   small arrays and complex ones.
-
-  Args:
-    a: an array.
-    axis: the axis to look along. If it is None, the array is flattened.
-    out: not supported by jax.
-    keepdims: whether to keep the axis, with size 1.
-
-  Returns:
-    An array of indices.
-
-  Raises:
-    TypeError, ValueError: as jax.numpy.argmax does.
   """
   return _first_of.index(
       jnp.argmax, jnp.maximum, jnp.max, a, axis, out, keepdims

@@ -11,6 +11,9 @@ from jax_ffi_ops.composed import _quantiles
 
 
 @kit.public(*_quantiles.OPS)
+@_quantiles.documented(
+    "from 0 to 1: a number or a vector, of a floating-point dtype"
+)
 def quantile(
     a: jax.Array,
     q: Any,
@@ -27,32 +30,8 @@ def quantile(
   selects from 8192 elements and more, as jax_ffi_ops.partition does. jax.numpy
   computes the method "inverted_cdf". From jax 0.12 on, jax.numpy does not keep
   the order of equal elements: zeros of its result may have the other sign.
-
-  Args:
-    a: an array of real numbers.
-    q: from 0 to 1: a number or a vector, of a floating-point dtype.
-    axis: the axis or axes to look along; by default all.
-    out: not supported by jax.
-    overwrite_input: not supported by jax.
-    method: how to choose a number between two elements.
-    keepdims: whether to keep the axes, with size 1.
-    **options: other arguments of jax.numpy.quantile; it computes such calls.
-
-  Returns:
-    An array with the dtype of `a`, or a floating-point one if that is not.
-    If `q` is a vector, the first axis is that of `q`.
-
-  Raises:
-    TypeError, ValueError: as jax.numpy.quantile does.
   """
   return _quantiles.compute(
-      lambda: jnp.quantile(
-          a, q, axis, out, overwrite_input, method, keepdims, **options
-      ),
-      a,
-      q,
-      axis,
-      method,
-      keepdims,
-      (out, overwrite_input, options),
-  )
+      jnp.quantile, a, q, axis, out, overwrite_input, method, keepdims,
+      options=options,
+  )  # fmt: skip

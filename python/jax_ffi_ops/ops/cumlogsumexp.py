@@ -114,6 +114,7 @@ _cumlogsumexp = scans.scan_op(
 @kit.public(
     _cumlogsumexp, _cumlogsumexp_from, _total, *kit.ops_of(linear_recurrence)
 )
+@scans.of_floats
 def cumlogsumexp(
     operand: jax.Array,
     axis: int = 0,
@@ -129,22 +130,6 @@ def cumlogsumexp(
   does not depend on the number of threads.
 
   Where y is -inf, the derivative is 0; jax.lax.cumlogsumexp has NaN there.
-
-  Args:
-    operand: an array. Handlers take float16, bfloat16, float32 and float64, on
-      the CPU. jax.lax computes other arrays.
-    axis: the axis to go along. Unlike in jax.lax, it may be negative: -1 is the
-      last one.
-    reverse: whether to go from the last element to the first.
-    in_place: whether the result may take the memory of `operand`. Say so where
-      that is donated, or the carry of a loop; XLA copies what is used again.
-
-  Returns:
-    An array of the shape and dtype of `operand`.
-
-  Raises:
-    TypeError, ValueError: as jax.lax.cumlogsumexp does, but not for a negative
-      axis.
   """
   return scans.scan(
       _cumlogsumexp, jax.lax.cumlogsumexp, operand, axis, reverse, in_place

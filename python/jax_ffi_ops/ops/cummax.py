@@ -131,6 +131,7 @@ _cummax = scans.scan_op(
 
 
 @kit.public(_cummax, _cummax_from, *kit.ops_of(linear_recurrence))
+@scans.of_numbers
 def cummax(
     operand: jax.Array,
     axis: int = 0,
@@ -143,20 +144,5 @@ def cummax(
   From the first NaN on, all results are NaN. If several elements are equal to a
   maximum, only the first of them gets its derivative. (jax.lax.cummax
   splits the derivative among them.)
-
-  Args:
-    operand: an array. Handlers take int8 to int64, uint8 to uint64, float16,
-      bfloat16, float32 and float64, on the CPU. jax.lax computes other arrays.
-    axis: the axis to go along. Unlike in jax.lax, it may be negative: -1 is the
-      last one.
-    reverse: whether to go from the last element to the first.
-    in_place: whether the result may take the memory of `operand`. Say so where
-      that is donated, or the carry of a loop; XLA copies what is used again.
-
-  Returns:
-    An array of the shape and dtype of `operand`.
-
-  Raises:
-    TypeError, ValueError: as jax.lax.cummax does, but not for a negative axis.
   """
   return scans.scan(_cummax, jax.lax.cummax, operand, axis, reverse, in_place)

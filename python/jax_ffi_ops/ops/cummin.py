@@ -30,6 +30,7 @@ _cummin = scans.scan_op(
 
 
 @kit.public(_cummin, _cummin_from, *kit.ops_of(linear_recurrence))
+@scans.of_numbers
 def cummin(
     operand: jax.Array,
     axis: int = 0,
@@ -41,20 +42,5 @@ def cummin(
 
   From the first NaN on, all results are NaN. If several elements are equal to a
   minimum, only the first of them gets its derivative.
-
-  Args:
-    operand: an array. Handlers take int8 to int64, uint8 to uint64, float16,
-      bfloat16, float32 and float64, on the CPU. jax.lax computes other arrays.
-    axis: the axis to go along. Unlike in jax.lax, it may be negative: -1 is the
-      last one.
-    reverse: whether to go from the last element to the first.
-    in_place: whether the result may take the memory of `operand`. Say so where
-      that is donated, or the carry of a loop; XLA copies what is used again.
-
-  Returns:
-    An array of the shape and dtype of `operand`.
-
-  Raises:
-    TypeError, ValueError: as jax.lax.cummin does, but not for a negative axis.
   """
   return scans.scan(_cummin, jax.lax.cummin, operand, axis, reverse, in_place)

@@ -61,6 +61,7 @@ _cumsum = scans.scan_op(
 
 
 @kit.public(_cumsum, _cumsum_from, _total)
+@scans.of_numbers
 def cumsum(
     operand: jax.Array,
     axis: int = 0,
@@ -74,20 +75,5 @@ def cumsum(
   result once. So these results are more exact than in jax.lax. The last bits of
   float64 may differ, too. Sums of integers wrap. The result does not depend on
   the number of threads.
-
-  Args:
-    operand: an array. Handlers take int8 to int64, uint8 to uint64, float16,
-      bfloat16, float32 and float64, on the CPU. jax.lax computes other arrays.
-    axis: the axis to go along. Unlike in jax.lax, it may be negative: -1 is the
-      last one.
-    reverse: whether to go from the last element to the first.
-    in_place: whether the result may take the memory of `operand`. Say so where
-      that is donated, or the carry of a loop; XLA copies what is used again.
-
-  Returns:
-    An array of the shape and dtype of `operand`.
-
-  Raises:
-    TypeError, ValueError: as jax.lax.cumsum does, but not for a negative axis.
   """
   return scans.scan(_cumsum, jax.lax.cumsum, operand, axis, reverse, in_place)

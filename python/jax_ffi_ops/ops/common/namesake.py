@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """For functions that take the place of one of jax.numpy."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 import numbers
 import operator
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,25 @@ import numpy as np
 from jax_ffi_ops.kit import dtypes
 from jax_ffi_ops.kit.function import Op
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _ARRAYS = (jax.Array, np.ndarray, np.generic)
+
+
+def documented(text: str, **words: str) -> Callable[[_Function], _Function]:
+  """Adds to a docstring what it has in common with others.
+
+  Args:
+    text: where `{name}` stands for the name of the function.
+    **words: for other places of the text.
+  """
+
+  def add(function):
+    if function.__doc__:  # Not so with `python -OO`.
+      own = text.format(name=function.__name__, **words)
+      function.__doc__ = f"{function.__doc__.rstrip()}\n{own}"
+    return function
+
+  return add
 
 
 def are_bools(*flags: Any) -> bool:

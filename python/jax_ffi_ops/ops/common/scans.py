@@ -18,6 +18,32 @@ from jax_ffi_ops.kit.function import Op
 from jax_ffi_ops.kit.load.library import Library
 from jax_ffi_ops.kit.op import op as declare
 from jax_ffi_ops.ops.common.namesake import along_axis
+from jax_ffi_ops.ops.common.namesake import documented
+
+_TEXT = """
+  Args:
+    operand: an array. Handlers take {dtypes}, on
+      the CPU. jax.lax computes other arrays.
+    axis: the axis to go along. Unlike in jax.lax, it may be negative: -1 is the
+      last one.
+    reverse: whether to go from the last element to the first.
+    in_place: whether the result may take the memory of `operand`. Say so where
+      that is donated, or the carry of a loop; XLA copies what is used again.
+
+  Returns:
+    An array of the shape and dtype of `operand`.
+
+  Raises:
+    TypeError, ValueError: as jax.lax.{name} does, but not for a negative axis.
+  """
+
+# Add to a docstring what all scans have in common.
+of_numbers = documented(
+    _TEXT,
+    dtypes="int8 to int64, uint8 to uint64, float16,\n"
+    "      bfloat16, float32 and float64",
+)
+of_floats = documented(_TEXT, dtypes="float16, bfloat16, float32 and float64")
 
 
 def _is_faster(x, *, n, **_):
