@@ -75,6 +75,17 @@ class SignaturesTest(parameterized.TestCase):
     other = {x for x in ours.keys() & theirs.keys() if ours[x] != theirs[x]}
     self.assertEqual(other, {x for f, x in _OWN_DEFAULTS if f == name})
 
+  @parameterized.parameters(*namesakes.public_names())
+  def test_help(self, name):
+    """Docstrings are whole, also where functions share a part of them."""
+    function = getattr(jax_ffi_ops, name)
+    text = inspect.getdoc(function)
+    for section in ("Args", "Returns", "Raises"):
+      self.assertEqual(text.count(f"\n\n{section}:\n"), 1, section)
+    for argument, _ in _arguments(function):
+      self.assertRegex(text, rf"(?m)^  (\*\*)?{argument}: ")
+    self.assertNotRegex(text, r"\{\w+\}")
+
 
 if __name__ == "__main__":
   absltest.main()
