@@ -19,7 +19,7 @@ HandlerResult SplitRecurrence(const CpuContext& device, const Call& call,
                               int64_t rows) {
   using T = typename Call::Type;
   if (call.n == 0 || rows == 0 || call.columns == 0) {
-    return ffi::Error::Success();
+    return ::xla::ffi::Error::Success();
   }
   const int64_t bytes = 3 * call.n * sizeof(T);
   if (call.columns == 1) {
@@ -43,7 +43,7 @@ HandlerResult SplitEnds(const CpuContext& device, RecurrenceEnds<T> ends,
   const int64_t strands = RecurrenceRowsAtOnce<T>();
   // The same for any number of threads.
   ends.in_parts = rows < strands && ends.call.n >= 64 * strands;
-  if (rows == 0 || columns == 0) return ffi::Error::Success();
+  if (rows == 0 || columns == 0) return ::xla::ffi::Error::Success();
   if (columns == 1) {
     return ParallelGroups(
         device.pool, rows, strands, bytes,
