@@ -12,6 +12,7 @@
 #include "xla_ffi_ops/vec/float16.h"
 #include "xla_ffi_ops/vec/shuffles.h"
 #include "xla_ffi_ops/vec/vec.h"
+#include "xla_ffi_ops/vec/x86.h"
 
 namespace xla_ffi_ops::internal {
 
@@ -62,72 +63,21 @@ XLA_FFI_OPS_HD void TakeUpper(const Vec<uint32_t, n>& a,
 // Whether a lane may be NaN. To compare two vectors at once takes less time
 // than to keep the NaNs of both.
 template <int n>
-XLA_FFI_OPS_HD bool MayHaveNan(const Vec<float, n>&, const Vec<float, n>&) {
+XLA_FFI_OPS_HD bool MayHaveNan([[maybe_unused]] const Vec<float, n>& a,
+                               [[maybe_unused]] const Vec<float, n>& b) {
+#ifdef XLA_FFI_OPS_X86
+  if constexpr (n == 8 || n == 16) return x86::HasNan(a, b);
+#endif
   return true;
 }
-#if defined(XLA_FFI_OPS_CPU_LEVELS) && !defined(__clang__)
-template <>
-XLA_FFI_OPS_HD bool MayHaveNan<8>(const Vec<float, 8>& a,
-                                  const Vec<float, 8>& b) {
-  Vec<float, 8> is_nan;
-  bool has;
-  asm("vcmpunordps %3, %2, %1\n\tvtestps %1, %1"
-      : "=@ccnz"(has), "=x"(is_nan)
-      : "x"(a), "x"(b));
-  return has;
-}
-template <>
-XLA_FFI_OPS_HD bool MayHaveNan<16>(const Vec<float, 16>& a,
-                                   const Vec<float, 16>& b) {
-  bool has;
-  asm("vcmpunordps %1, %2, %%k1\n\tkortestw %%k1, %%k1"
-      : "=@ccnz"(has)
-      : "v"(a), "v"(b)
-      : "k1");
-  return has;
-}
-
-// AVX512-BF16 is no part of level 4. It takes subnormal numbers for zeros.
-inline const bool kHasBf16 = __builtin_cpu_supports("avx512bf16");
-
-// Rounds the lanes of a, and then of b. Returns whether a result is zero.
-XLA_FFI_OPS_HD bool NarrowNormal(const Vec<float, 16>& a,
-                                 const Vec<float, 16>& b, Vec<int16_t, 32>* y) {
-  const auto magnitude = Vec<int16_t, 32>{} + 0x7fff;
-  bool zero;
-  asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(*y) : "v"(a), "v"(b));
-  asm("vptestnmw %1, %2, %%k1\n\tkortestd %%k1, %%k1"
-      : "=@ccnz"(zero)
-      : "v"(magnitude), "v"(*y)
-      : "k1");
-  return zero;
-}
-
-// Whether a lane is subnormal. (Instructions for floats do not see it in XLA's
-// threads, which flush such numbers.)
-XLA_FFI_OPS_HD bool HasSubnormal(const Vec<float, 16>& a,
-                                 const Vec<float, 16>& b) {
-  const auto exponent = Vec<int32_t, 16>{} + 0x7f800000;
-  const auto mantissa = Vec<int32_t, 16>{} + 0x7fffff;
-  bool has;
-  asm("vptestnmd %1, %3, %%k1\n\tvptestmd %2, %3, %%k1%{%%k1%}\n\t"
-      "vptestnmd %1, %4, %%k2\n\tvptestmd %2, %4, %%k2%{%%k2%}\n\t"
-      "kortestw %%k1, %%k2"
-      : "=@ccnz"(has)
-      : "v"(exponent), "v"(mantissa), "v"(a), "v"(b)
-      : "k1", "k2");
-  return has;
-}
-#endif
 
 // Rounds the lanes of a, and then of b, to bfloat16.
 template <int level, int n>
 XLA_FFI_OPS_HD void NarrowPair(const Vec<float, n>& a, const Vec<float, n>& b,
                                Vec<int16_t, 2 * n>* y) {
-#if defined(XLA_FFI_OPS_CPU_LEVELS) && !defined(__clang__)
+#ifdef XLA_FFI_OPS_X86
   if constexpr (level == 4 && n == 16) {
-    // Few results are zero: looking at one vector comes before two.
-    if (kHasBf16 && (!NarrowNormal(a, b, y) || !HasSubnormal(a, b))) return;
+    if (x86::NarrowBFloat16(a, b, y)) return;
   }
 #endif
   Vec<uint32_t, n> bits[2];

@@ -19,6 +19,13 @@
 
 namespace xla_ffi_ops {
 
+// Whether this processor's kind has levels.
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+inline constexpr bool kHasCpuLevels = true;
+#else
+inline constexpr bool kHasCpuLevels = false;
+#endif
+
 #ifdef XLA_FFI_OPS_CPU_LEVELS
 namespace internal {
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts numbers of 16 bits to float and back, in registers.
-//
-// For Float16, the instructions are written as such: g++ 12 makes none of them
-// from loops, and refuses intrinsics in what is compiled for several levels.
 #ifndef XLA_FFI_OPS_VEC_HALF_VECTORS_H_
 #define XLA_FFI_OPS_VEC_HALF_VECTORS_H_
 
@@ -19,28 +16,29 @@
 #include "xla_ffi_ops/vec/shuffles.h"
 #include "xla_ffi_ops/vec/store_vector.h"
 #include "xla_ffi_ops/vec/vec.h"
+#include "xla_ffi_ops/vec/x86.h"
 
 namespace xla_ffi_ops::internal {
 
 // These need at least four lanes, and level 3, which has F16C.
 template <int n>
 XLA_FFI_OPS_HD void Widen(Float16, const Halves<n>& x, Vec<float, n>* y) {
-#ifdef __clang__
+#ifdef XLA_FFI_OPS_X86
+  x86::WidenFloat16(x, y);
+#else
   const auto all =
       __builtin_convertvector((Halves<n, __fp16>)x, Halves<n, float>);
   std::memcpy(y, &all, sizeof(*y));
-#else
-  asm("vcvtph2ps %1, %0" : "=v"(*y) : "vm"(x));
 #endif
 }
 template <int n>
 XLA_FFI_OPS_HD void Narrow(Float16, const Vec<float, n>& x, Halves<n>* y) {
-#ifdef __clang__
+#ifdef XLA_FFI_OPS_X86
+  x86::NarrowFloat16(x, y);
+#else
   Halves<n, float> all{};
   std::memcpy(&all, &x, sizeof(x));
   *y = (Halves<n>)__builtin_convertvector(all, Halves<n, __fp16>);
-#else
-  asm("vcvtps2ph $0, %1, %0" : "=v"(*y) : "v"(x));  // $0: to nearest even
 #endif
 }
 

@@ -13,6 +13,7 @@
 
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/vec.h"
+#include "xla_ffi_ops/vec/x86.h"
 
 namespace xla_ffi_ops::internal {
 
@@ -121,17 +122,15 @@ XLA_FFI_OPS_HD void Spread(const Vec<T, lanes>& v, Vec<T, lanes>* to) {
   *to = (Vec<T, lanes>)spread;
 }
 
-// Converts lanes. g++ 12 takes four instructions to widen floats, of which the
-// processor has one.
+// Converts lanes.
 template <typename To, typename From>
 XLA_FFI_OPS_HD void Convert(const From& x, To* y) {
-#if defined(__x86_64__) && !defined(__clang__)
-  if constexpr (std::is_same_v<From, Vec<float, 8>> &&
-                std::is_same_v<To, Vec<double, 8>>) {
-    asm("vcvtps2pd %1, %0" : "=v"(*y) : "v"(x));
-  } else if constexpr (std::is_same_v<From, Vec<float, 4>> &&
-                       std::is_same_v<To, Vec<double, 4>>) {
-    asm("vcvtps2pd %1, %0" : "=x"(*y) : "x"(x));
+#ifdef XLA_FFI_OPS_X86
+  if constexpr ((std::is_same_v<From, Vec<float, 8>> &&
+                 std::is_same_v<To, Vec<double, 8>>) ||
+                (std::is_same_v<From, Vec<float, 4>> &&
+                 std::is_same_v<To, Vec<double, 4>>)) {
+    x86::WidenFloats(x, y);
   } else
 #endif
     *y = __builtin_convertvector(x, To);

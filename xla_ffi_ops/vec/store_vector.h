@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/x86.h"
 
 namespace xla_ffi_ops::internal {
 
@@ -29,14 +30,21 @@ XLA_FFI_OPS_HD void StoreVector(const Vector& v, void* to) {
   if constexpr (nontemporal) {
 #ifdef __clang__
     __builtin_nontemporal_store(v, static_cast<Vector*>(to));
+#elif defined(XLA_FFI_OPS_X86)
+    x86::StorePast(v, to);
 #else
-    asm("vmovntps %1, %0"
-        : "=m"(*static_cast<char (*)[sizeof(v)]>(to))
-        : "v"(v));
+    std::memcpy(to, &v, sizeof(v));
 #endif
   } else {
     std::memcpy(to, &v, sizeof(v));
   }
+}
+
+// Only after a fence do other threads see stores past the caches.
+XLA_FFI_OPS_HD void FenceStores() {
+#ifdef __x86_64__
+  asm volatile("sfence" : : : "memory");
+#endif
 }
 
 }  // namespace xla_ffi_ops::internal

@@ -73,13 +73,10 @@ XLA_FFI_OPS_HD void StoreBlockOfKind(
 // float and double are slower.
 template <typename F, typename T>
 inline constexpr bool kMayStorePast =
-#ifdef XLA_FFI_OPS_CPU_LEVELS
-    kIs16BitFloat<T> ? F::kInputs <= F::kOutputs ||
-                           (F::kPasses > 0 && F::Weights::kSize == 0)
-                     : !kStoresAdded<F>;
-#else
-    false;
-#endif
+    kHasCpuLevels &&
+    (kIs16BitFloat<T> ? F::kInputs <= F::kOutputs ||
+                            (F::kPasses > 0 && F::Weights::kSize == 0)
+                      : !kStoresAdded<F>);
 
 // Rows [begin, end).
 template <Kind kind, typename F, typename T>
@@ -180,10 +177,7 @@ class RowLoop {
   // Rows [begin, end), of one group.
   void Run(int64_t begin, int64_t end, const Sums& sums) {
     GroupAtLevel(formula_, begin, end, cols_, part_, kind_, pieces_, sums);
-#ifdef XLA_FFI_OPS_CPU_LEVELS
-    // Other threads see such stores only after a fence.
-    if (pieces_.past) asm volatile("sfence" : : : "memory");
-#endif
+    if (pieces_.past) FenceStores();
   }
 
  private:
