@@ -11,13 +11,13 @@ import jax.numpy as jnp
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import faster
+from jax_ffi_ops.ops.common import norms
 
 _FASTER = kit.faster_for_rows(
-    forward=kit.Least(1000, cols=10, sizes={(3, "float16"): 1}),
+    forward=kit.Least(1000, cols=10, sizes={(3, "float16"): 2000}),
     backward=kit.Least(100),
-    sizes={(3, "float16"): 2000},
 )
-_SHARED = kit.faster_for_rows(forward=kit.Least(1000, shared=100))
+_SHARED = kit.faster_for_rows(kit.Least(1000, shared=100), kit.Least(100))
 
 
 def _is_faster(
@@ -50,6 +50,19 @@ class FasterTest(parameterized.TestCase):
     with mock.patch.object(faster, "cpu_level", lambda: level):
       self.assertEqual(_is_faster((100, 10)), expected)
       self.assertEqual(_is_faster((100, 10), jnp.float16), expected_for_float16)
+
+  def test_sizes_of_one_norm(self):
+    """They replace the defaults of one level and dtype alone."""
+    choice = norms.choice({(3, "float16"): 2**15})
+    for level, dtype, least in (
+        (3, jnp.float16, 2**15),
+        (3, jnp.bfloat16, 2**14),
+        (4, jnp.float16, 2**14),
+    ):
+      with mock.patch.object(faster, "cpu_level", lambda level=level: level):
+        for n, expected in ((least, True), (least - 512, False)):
+          found = _is_faster((n // 512, 512), dtype, faster=choice.is_faster)
+          self.assertEqual(found, expected, (level, dtype, n))
 
   @parameterized.parameters(({0}, 1000), ({3, 5}, 100))
   def test_cores(self, cores, least):

@@ -28,30 +28,16 @@ class Least(NamedTuple):
   shared: int | None = None
 
 
-# Measured in a loop in a program, on one thread; `shared` with two threads.
-_FORWARD = Least(2**18, cols=512, shared=2**16, sizes={
-    (3, "bfloat16"): 2**14, (3, "float16"): 2**14,
-    (4, "bfloat16"): 2**14, (4, "float16"): 2**14,
-})  # fmt: skip
-_BACKWARD = Least(2**12, cols=256)
-
-
-def faster_for_rows(
-    forward: Least = _FORWARD,
-    backward: Least = _BACKWARD,
-    *,
-    sizes: Mapping[tuple[int, str], int] = {},
-) -> Callable[..., bool]:
+def faster_for_rows(forward: Least, backward: Least) -> Callable[..., bool]:
   """Returns an `is_faster` that compares the first operand on the CPU.
 
   In a program, a call of a handler costs about a microsecond, and each row
   about 30 ns. XLA has neither cost, and it fuses the reference with the code
-  around it. The defaults are for our norms.
+  around it.
 
   Args:
     forward: for forward handlers.
     backward: for backward handlers.
-    sizes: of `forward`, which replace some of its own.
   """
 
   def is_faster(
@@ -69,6 +55,5 @@ def faster_for_rows(
       size = min(size, least.shared)
     return x.shape[-1] >= least.cols and math.prod(x.shape) >= size
 
-  forward = forward._replace(sizes={**forward.sizes, **sizes})
   leasts = (forward, backward)
   return is_faster

@@ -56,9 +56,7 @@ _add_rms_norm = kit.op(
     derivatives=kit.Derivatives(
         backward=_backward, residuals=("sum", "rstd"), skips_gradients=True
     ),
-    choice=kit.Choice(
-        is_faster=kit.faster_for_rows(sizes={(4, "float32"): 2**16})
-    ),
+    choice=norms.choice({(4, "float32"): 2**16}),
     buffers=kit.Buffers(in_place={"y": "x", "sum": "residual"}),
 )
 

@@ -113,11 +113,7 @@ _layer_norm = kit.op(
     ),
     # To see it: //benchmarks:benchmark --at-any-speed --lines=layer_norm/*/*/*/program
     # 2**12 elements pay on one core; at 2**14, both are as fast.
-    choice=kit.Choice(
-        is_faster=kit.faster_for_rows(
-            sizes={(3, "float32"): 2**12, (4, "float32"): 2**12}
-        )
-    ),
+    choice=norms.choice({(3, "float32"): 2**12, (4, "float32"): 2**12}),
     buffers=kit.Buffers(in_place={"y": "x"}),
     split=_split,
 )

@@ -76,7 +76,7 @@ _rms_norm = kit.op(
         backward=_backward, residuals=("rstd",), skips_gradients=True
     ),
     # To see it: //benchmarks:benchmark --at-any-speed --lines=rms_norm/*/*/*/program
-    choice=kit.Choice(is_faster=kit.faster_for_rows()),
+    choice=norms.choice(),
     buffers=kit.Buffers(in_place={"y": "x"}),
     split=_split,
 )

@@ -10,6 +10,7 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.common import namesake
+from jax_ffi_ops.ops.common import norms
 
 
 def _reference(x):
@@ -74,11 +75,7 @@ _softmax = kit.op(
     derivatives=kit.Derivatives(backward=_backward, residuals=("y",)),
     # Level 3 was measured on a Zen 3, and level 4 on a Zen 5. To see it:
     # //benchmarks:benchmark --at-any-speed --lines=softmax/*/*/*/program
-    choice=kit.Choice(
-        is_faster=kit.faster_for_rows(
-            sizes={(3, "float32"): 2**14, (4, "float32"): 2**16}
-        )
-    ),
+    choice=norms.choice({(3, "float32"): 2**14, (4, "float32"): 2**16}),
     buffers=kit.Buffers(in_place={"y": "x"}),
     split=_split,
 )
