@@ -135,6 +135,23 @@ def trailing_rank(
   return rank - 1 - axis if axis >= 0 else -1 - axis
 
 
+class _Operand(NamedTuple):
+  """An operand whose shape is checked."""
+
+  op: str
+  name: str
+  shape: Shape
+  signature: Signature
+
+  def require(self, holds: bool, expected: str) -> None:
+    """Raises ValueError that says what is expected, unless it holds."""
+    if not holds:
+      raise ValueError(
+          f"{self.op}: {self.name} must {expected}, got shape {self.shape}; the"
+          f" signature is {self.signature}."
+      )
+
+
 def check(
     op: str,
     signature: Signature,
@@ -150,57 +167,61 @@ def check(
   and some of those of `stretched` may be 1.
   """
   sizes = {}  # core dimension -> the operand that has it first, and its size
-  loops = {}  # operand -> its loop dimensions
-
-  def require(holds, expected):
-    if not holds:
-      raise ValueError(
-          f"{op}: {name} must {expected}, got shape {shape}; the signature is"
-          f" {signature}."
-      )
-
-  named = dict(zip(names, shapes, strict=True))
-  for index, (name, shape) in enumerate(named.items()):
+  loops = []  # operands with loops, and what these are
+  for index, (name, shape) in enumerate(zip(names, shapes, strict=True)):
     dims = signature.operands[index]
+    operand = _Operand(op, name, shape, signature)
+    require = operand.require
     require(len(shape) >= len(dims), f"have {len(dims)} axes or more")
     has_loops = len(shape) > len(dims)
     require(not has_loops or name not in parameters, "have no leading axes")
-    behind = trailing if has_loops and index in signature.starred else 0
+    has_trailing = has_loops and index in signature.starred
+    behind = trailing if has_trailing else 0
     require(
         len(shape) >= len(dims) + behind, f"have {behind} axes behind its core"
     )
-    start = len(shape) - behind - len(dims)
-    for dim, size in zip(dims, shape[start:]):
-      parts = core_sizes.split(dim)
-      if not parts.name:
-        require(parts.has(size), f"have size {dim} along a core axis")
-        continue
-      kind = (
-          f"at least {parts.more}"
-          if parts.factor == 1
-          else f"a multiple of {parts.factor}"
-      )
-      require(parts.has(size), f"have {kind} as size along {dim!r}")
-      base = parts.name
-      first, own = sizes.setdefault(base, (name, parts.value(size)))
-      expected = core_sizes.size(dim, {base: own})
-      like = (
-          f"as {first}" if dim == base else f"since {base} is {own} in {first}"
-      )
-      require(size == expected, f"have size {expected} along {dim!r} {like}")
+    end = len(shape) - behind
+    start = end - len(dims)
+    _check_core(operand, dims, shape[start:end], sizes)
     if has_loops:
-      loops[name] = {"leading": shape[:start]}
-      if index in signature.starred:
-        loops[name]["trailing"] = shape[start + len(dims) :]
+      own = {"leading": shape[:start]}
+      if has_trailing:
+        own["trailing"] = shape[end:]
+      loops.append((operand, own))
+  _check_loops(loops, stretched)
 
+
+def _check_core(operand, dims, shape, sizes):
+  """Checks a core; `sizes` are those of the operands before, and get its own."""
+  for dim, size in zip(dims, shape):
+    parts = core_sizes.split(dim)
+    if not parts.name:
+      operand.require(parts.has(size), f"have size {dim} along a core axis")
+      continue
+    kind = (
+        f"at least {parts.more}"
+        if parts.factor == 1
+        else f"a multiple of {parts.factor}"
+    )
+    operand.require(parts.has(size), f"have {kind} as size along {dim!r}")
+    base = parts.name
+    first, own = sizes.setdefault(base, (operand.name, parts.value(size)))
+    expected = core_sizes.size(dim, {base: own})
+    like = f"as {first}" if dim == base else f"since {base} is {own} in {first}"
+    operand.require(
+        size == expected, f"have size {expected} along {dim!r} {like}"
+    )
+
+
+def _check_loops(loops, stretched):
+  """Checks that all loops are the same, or 1 where they may be."""
   full = {}  # leading and trailing: the operand that has them first, and these
-  for name in sorted(loops, key=lambda name: name in stretched):
-    shape = named[name]
-    for kind, axes in loops[name].items():
-      first, expected = full.setdefault(kind, (name, axes))
-      if name in stretched and len(axes) == len(expected):
-        axes = tuple(n if own == 1 else own for own, n in zip(axes, expected))
-      require(
+  for operand, own in sorted(loops, key=lambda x: x[0].name in stretched):
+    for kind, axes in own.items():
+      first, expected = full.setdefault(kind, (operand.name, axes))
+      if operand.name in stretched and len(axes) == len(expected):
+        axes = tuple(n if x == 1 else x for x, n in zip(axes, expected))
+      operand.require(
           axes == expected,
           f"have the {kind} axes {expected} of {first}, or none",
       )
