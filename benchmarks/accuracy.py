@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-import variants
+from jax_ffi_ops.timing import passes
 
 
 class Error(NamedTuple):
@@ -43,7 +43,7 @@ def wanted(definition, direction, operands, cotangents) -> tuple:
 
   def run(*arrays):
     arrays = jax.tree.map(widen, arrays)
-    return variants.run_pass(definition, direction, *arrays)
+    return passes.run(definition, direction, *arrays)
 
   with jax.enable_x64(True):
     return jax.jit(run)(operands, cotangents)

@@ -10,7 +10,7 @@ program, and "in_place" a call that may overwrite its operands.
 
 It has the median time of a call; the bandwidth that this is for the arrays that
 have to be moved; its share of what a copy, or a sum of two arrays, has in the
-same rounds; how many times as long each peer took; and the largest error.
+same rounds; how many times as fast as each peer it is; and the largest error.
 """
 
 import argparse
@@ -27,11 +27,11 @@ import traceback
 
 import jax
 
+import catalog
 import contenders
-import entry
 from jax_ffi_ops.kit.calls import choice
+from jax_ffi_ops.timing import rounds
 import measurement
-import timing
 
 
 def _parse():
@@ -59,8 +59,8 @@ def _parse():
 
 
 def _tiny(op):
-  """Returns a line that tries what an entry has."""
-  known = entry.load(op)
+  """Returns a line that tries what a case has."""
+  known = catalog.load(op)
   return op, known.sizes[0], known.dtypes[-1], known.passes[-1], "call"
 
 
@@ -79,10 +79,10 @@ def lines(patterns, gpu: bool) -> list[tuple[str, ...]]:
     if parts[4:]:
       ways = expand(parts[4], measurement.TIMINGS)
     op, size, dtype, direction = (parts + 4 * ["*"])[:4]
-    for name in expand(op, entry.names()):
-      if name not in entry.names():
-        sys.exit(f"No op {name!r}; there are {', '.join(entry.names())}.")
-      known = entry.load(name)
+    for name in expand(op, catalog.names()):
+      if name not in catalog.names():
+        sys.exit(f"No op {name!r}; there are {', '.join(catalog.names())}.")
+      known = catalog.load(name)
       sizes = [*known.sizes, *(known.gpu_sizes if gpu else ())]
       found += itertools.product(
           [name],
@@ -106,7 +106,7 @@ def _report(**result) -> bool:
 def main() -> int:
   options = _parse()
   if options.cpu_time:
-    timing.clock = time.process_time
+    rounds.clock = time.process_time
   gpu = jax.default_backend() == "gpu"
   device = jax.devices()[0]
   print(
@@ -135,10 +135,10 @@ def _measure(chosen, options) -> int:
       # Otherwise, jax would take 32 bits for them.
       with jax.enable_x64(jax.config.jax_enable_x64 or "64" in dtype):
         measured = measurement.measure(
-            entry.load(op),
+            catalog.load(op),
             *line[1:],
             peers=options.peers,
-            rounds=options.rounds,
+            count=options.rounds,
             calls=options.calls,
         )
     except Exception as error:  # Other lines may be well.

@@ -19,31 +19,31 @@ def first_line(error: BaseException) -> str:
   return text.splitlines()[0]
 
 
-def _makers(entry, direction, way):
+def _makers(case, direction, way):
   """Returns what makes the variants of an op and its peers, by name."""
-  ours = entry.function
+  ours = case.function
   if way == "in_place":
     ours = functools.partial(ours, in_place=True)
-  functions = {"ours": ours} | dict(entry.peers)
+  functions = {"ours": ours} | dict(case.peers)
   makers = {
       name: functools.partial(variants.of_function, function, direction)
       for name, function in functions.items()
   }
   if direction == "backward":
-    makers["ours"] = functools.partial(variants.of_vjp, entry.function)
-    for name, function in entry.peers.items():
+    makers["ours"] = functools.partial(variants.of_vjp, case.function)
+    for name, function in case.peers.items():
       if name.startswith("jax.numpy"):
         makers[name + ", kept"] = functools.partial(variants.of_vjp, function)
-  for name, maker in libraries.makers(entry.libraries).items():
+  for name, maker in libraries.makers(case.libraries).items():
     makers[name] = functools.partial(maker, direction)
   return makers
 
 
-def samplers(entry, dtype, direction, way, sets, calls, peers):
+def samplers(case, dtype, direction, way, sets, calls, peers):
   """Returns the samplers of an op and its peers, by name.
 
   Args:
-    entry: at a size.
+    case: at a size.
     dtype: of the line, as are the next two.
     direction: the pass.
     way: of timing.
@@ -54,11 +54,11 @@ def samplers(entry, dtype, direction, way, sets, calls, peers):
   Returns:
     The samplers, the errors in ulps, and why other peers have none.
   """
-  definition, *_ = entry.peers.values()
+  definition, *_ = case.peers.values()
   wanted = accuracy.wanted(definition, direction, *sets[0])
   shapes = [x.shape for x in jax.tree.leaves(sets[0])]
   found, ulps, dropped = {}, {}, {}
-  for name, make in _makers(entry, direction, way).items():
+  for name, make in _makers(case, direction, way).items():
     meant = peers is None or any(fnmatch.fnmatch(name, p) for p in peers)
     if name != "ours" and not meant:
       continue

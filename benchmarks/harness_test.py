@@ -13,25 +13,26 @@ import numpy as np
 
 import accuracy
 import benchmark
-import entry
-from jax_ffi_ops.doctor import speed_cases
-import level_times
+import catalog
+from jax_ffi_ops.doctor import timed
+from jax_ffi_ops.timing import operands
+from jax_ffi_ops.timing import passes
+from jax_ffi_ops.timing import rounds
+from jax_ffi_ops.timing.case import Case
+from jax_ffi_ops.timing.cases import CASES
+from jax_ffi_ops.timing.operands import array
+from jax_ffi_ops.timing.operands import indices
+from jax_ffi_ops.timing.operands import weight
 import levels_benchmark
 import measurement
-import operands
-from operands import array
-from operands import indices
-from operands import weight
 import programs
-import timing
-import variants
 
 
 def _plain(x, scale):
   return jnp.tanh(x) * scale
 
 
-_ROWS = entry.Entry(
+_ROWS = Case(
     function=lambda x, scale, in_place=False: _plain(x, scale),
     operands=lambda rows, cols: (array(rows, cols), weight(cols)),
     sizes=("8x4",),
@@ -47,7 +48,7 @@ def _largest(x, places, *, count):
 
 
 # Of integers too, with an attribute; no operand is a matrix.
-_LARGEST = entry.Entry(
+_LARGEST = Case(
     function=_largest,
     operands=lambda n, m, count: (array(n), indices(n, m)),
     sizes=("9x7x3",),
@@ -64,7 +65,7 @@ def _measure(known=_ROWS, direction="both", way="call", **changes):
       "float32",
       direction,
       way,
-      rounds=1,
+      count=1,
       calls=3,
   )
 
@@ -96,7 +97,7 @@ class HarnessTest(parameterized.TestCase):
   def test_no_call_is_left_out(self, direction, sets):
     calls = 7
     made = _ROWS.make_sets("8x4", "float32", sets)
-    run = lambda _, arrays: variants.run_pass(_plain, direction, *arrays)
+    run = lambda _, arrays: passes.run(_plain, direction, *arrays)
     graph = programs.graph(run, [((), arrays) for arrays in made], calls)
     text = graph.func.as_text()
     self.assertEqual(text.count(" tanh("), calls, text)
@@ -106,7 +107,7 @@ class HarnessTest(parameterized.TestCase):
 
   def test_nothing_leaves_a_loop(self):
     made = _ROWS.make_sets("8x4", "float32", 1)
-    run = lambda _, arrays: variants.run_pass(_plain, "forward", *arrays)
+    run = lambda _, arrays: passes.run(_plain, "forward", *arrays)
     loop = programs.compiled_loop(run, ((), made[0]))
     text = loop.as_text()
     body, entry_computation = text.split("\nENTRY")
@@ -122,7 +123,9 @@ class HarnessTest(parameterized.TestCase):
     wrong = lambda x, scale: 1.01 * _plain(x, scale)
     line = _measure(peers=_ROWS.peers | {"wrong": wrong, "oom": fails})
     self.assertEqual(list(line.peers), ["jax.numpy"])
-    self.assertRegex(str(line), r"; jax.numpy \d+\.\d\d \(\d\.\d\), wrong drop")
+    self.assertRegex(
+        str(line), r"; jax.numpy \d+\.\d\d× \(\d\.\d\), wrong drop"
+    )
     self.assertEqual(
         line.dropped,
         {
@@ -152,11 +155,11 @@ class HarnessTest(parameterized.TestCase):
 
   def test_rounds(self):
     """Medians and quartiles; ratios are within a round."""
-    one, other = ([timing.Sample(n * i) for i in range(1, 6)] for n in (1, 2))
+    one, other = ([n * i for i in range(1, 6)] for n in (1, 2))
     samplers = {"one": iter(one).__next__, "other": iter(other).__next__}
-    timings = timing.interleave(samplers, 5)
+    timings = rounds.interleave(samplers, 5)
     self.assertEqual(timings["one"].seconds, (2, 3, 4))
-    self.assertEqual(timings["other"].ratio, 2)
+    self.assertEqual(timings["other"].speedup, (2, 2, 2))
 
   def test_programs_do_not_count_what_they_do_once(self):
     """Even if the first run, and one when calls are counted, take long."""
@@ -165,9 +168,9 @@ class HarnessTest(parameterized.TestCase):
     def program(calls):
       now[0] += 1e-3 + 1e-4 * calls + next(slow, 0)
 
-    with mock.patch.object(timing, "clock", lambda: now[0]):
-      sample = timing.enqueued(program, wait=lambda _: None)()
-    self.assertLess(sample.seconds, 1.3e-4)
+    with mock.patch.object(rounds, "clock", lambda: now[0]):
+      seconds = rounds.enqueued(program, wait=lambda _: None)()
+    self.assertLess(seconds, 1.3e-4)
 
   def test_lines(self):
     patterns = ["softmax/8x4/b*/both", "rms_norm/3x5/float64"]
@@ -190,30 +193,30 @@ class HarnessTest(parameterized.TestCase):
     """All functions, with all dtypes of their handlers."""
     every = list(levels_benchmark.all_lines())
     functions = {line.split("/")[0] for line in every}
-    self.assertContainsSubset(speed_cases.CASES, functions)
+    self.assertEqual(functions, set(CASES))
     self.assertIn("sort/1x1048576/uint8/forward", every)
     self.assertEqual(
-        levels_benchmark.chosen(["nanmedian/4096/float*", "gae/128x8/f*32"]),
-        [f"nanmedian/4096/float{n}/forward" for n in (16, 32, 64)]
+        levels_benchmark.chosen(["nanmedian/8x4/float*", "gae/128x8/f*32"]),
+        [f"nanmedian/8x4/float{n}/forward" for n in (16, 32, 64)]
         + ["gae/128x8/float32/forward"],
     )
     with self.assertRaisesRegex(SystemExit, "^No line matches 'sotr'"):
       levels_benchmark.chosen(["sotr"])
 
   def test_line_without_time(self):
-    told = level_times.measured("sort/8x4/float7/forward", False, False)
-    self.assertRegex(told, "float7")
+    told = timed.measured("sort/8x4/float7/forward")
+    self.assertRegex(told["error"], "float7")
 
-  def test_entries_are_of_modules(self):
+  def test_cases_are_of_modules(self):
     """torch.compile drops out else."""
-    found = entry.load("rms_norm")
+    found = catalog.load("rms_norm")
     module = importlib.import_module(found.libraries["torch"].__module__)
-    self.assertIs(module.ENTRY, found)
+    self.assertIs(module.CASE, found)
 
   def test_gradients_of_complex_numbers(self):
     double = lambda x: 2 * x
     ((x,), (dy,)), *_ = operands.make_sets([array(3)], double, "complex64", 1)
-    (dx,) = variants.run_pass(double, "backward", (x,), (dy,))
+    (dx,) = passes.run(double, "backward", (x,), (dy,))
     np.testing.assert_allclose(dx, 2 * dy)
 
   def test_weights_are_the_same_in_all_sets(self):

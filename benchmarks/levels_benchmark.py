@@ -4,54 +4,45 @@
   bazel run //benchmarks:levels_benchmark -- --lines=sort,softmax/*/bfloat16
 
 A line is FUNCTION/SIZE/DTYPE/PASS; what is missing, or is *, stands for all. The
-sizes are those of ops/*.py, with all dtypes of the handler. Functions without
-such a file have the operands of speed_cases.py, cut to a size.
+sizes are those of the function's case, with all dtypes of the handler.
 
 Each level has a process. They take turns, and a line has the median of the
-ratios. Where a higher level takes more than 1.25 times as long, it is measured
-three times more. If it still does, the exit status is 1.
+speed-ups. Where a higher level is less than 0.8× as fast, it is measured three
+times more. If it still is, the exit status is 1.
 """
 
 import argparse
 from collections.abc import Iterator, Sequence
 import fnmatch
-import functools
 import os
 import sys
 
-import entry
 import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops.doctor import isolated
 from jax_ffi_ops.doctor import levels
 from jax_ffi_ops.doctor import speeds
-from jax_ffi_ops.doctor.speed_cases import CASES
+from jax_ffi_ops.timing.cases import CASES
 
-_CUTS = ("4096", "65536", "1048576")
 _SECONDS = 300  # For a line: level 1 is slow, and so is a busy machine.
 _SHOWN = 10
 
 
-def _entry_dtypes(known, name) -> list[str]:
-  """Returns those of an op's handler, too."""
+def _dtypes(name) -> list[str]:
+  """Returns those of a case, and of the op's handler."""
   try:
     ops = kit.ops_of(getattr(jax_ffi_ops, name))
   except TypeError:  # It does not say which ones it is made of.
     ops = ()
-  allowed = (ops[0].declaration.dtypes[0] if ops else None) or ()
-  return sorted({*known.dtypes, *(dtype.name for dtype in allowed)})
+  allowed = ops[0].declaration.dtypes[0] if ops else kit.FLOATING
+  return sorted({*CASES[name].dtypes, *(x.name for x in allowed or ())})
 
 
 def all_lines() -> Iterator[str]:
-  for name in sorted({*entry.names(), *CASES}):
-    if name not in entry.names():
-      for size in _CUTS:
-        yield from (f"{name}/{size}/{x.name}/forward" for x in kit.FLOATING)
-      continue
-    known = entry.load(name)
-    for size in known.sizes:
-      for dtype in _entry_dtypes(known, name):
-        yield from (f"{name}/{size}/{dtype}/{x}" for x in known.streams)
+  for name, case in CASES.items():
+    for size in case.sizes:
+      for dtype in _dtypes(name):
+        yield from (f"{name}/{size}/{dtype}/{x}" for x in case.streams)
 
 
 def chosen(patterns: Sequence[str]) -> list[str]:
@@ -72,31 +63,12 @@ def chosen(patterns: Sequence[str]) -> list[str]:
   return list(dict.fromkeys(found))
 
 
-def _compared(line, workers, options) -> list[levels.Comparison]:
-  """Compares the levels; raises ValueError if one has no time."""
-
-  def clock(worker):
-    answer = worker.ask(line, options.at_any_speed, options.cpu_time)
-    if isinstance(answer, str):
-      raise ValueError(answer)
-    return answer
-
-  clocks = {
-      level: functools.partial(clock, worker)
-      for level, worker in workers.items()
-  }
-  return levels.compare(clocks, options.rounds)
-
-
 def _summarize(found) -> None:
   """Prints where a higher level is slowest."""
-  worst = sorted(found, key=lambda pair: -pair[0].ratio)[:_SHOWN]
+  worst = sorted(found, key=lambda pair: pair[0].speedup)[:_SHOWN]
   print(f"\nOf {len(found)} comparisons, the worst:")
   for pair, line in worst:
-    print(
-        f"{line:<50} level {pair.higher} takes {pair.ratio:.2f} times as long"
-        f" as {pair.lower}"
-    )
+    print(f"{line:<50} {pair}")
 
 
 def _parse():
@@ -133,21 +105,22 @@ def main() -> int:
   asked = sorted(map(int, options.levels or levels.levels()), reverse=True)
   print(speeds.load(os.getloadavg()[0], len(os.sched_getaffinity(0))))
   found, failed = [], []
-  with levels.workers(
-      "level_times", "measured", seconds=_SECONDS, chosen=asked
-  ) as workers:
+  with levels.workers(_SECONDS, asked) as workers:
     for line in lines:
       try:
-        pairs = _compared(line, workers, options)
+        pairs = levels.compare_line(
+            workers,
+            line,
+            options.rounds,
+            options.at_any_speed,
+            options.cpu_time,
+        )
       except (isolated.Ended, ValueError) as error:
         failed.append(line)
         print(f"{line:<50} has no time: {error}", flush=True)
         continue
       found += [(pair, line) for pair in pairs]
-      ratios = ", ".join(
-          f"{x.higher}'s is {1 / x.ratio:.2f} of {x.lower}'s" for x in pairs
-      )
-      print(f"{line:<50} speed of level {ratios}", flush=True)
+      print(f"{line:<50} {', '.join(map(str, pairs))}", flush=True)
   if not options.rehearse:
     failed += [line for pair, line in found if pair.fails]
   _summarize(found)

@@ -8,7 +8,7 @@ import importlib.util
 
 import variants
 
-# What to import of each library, for the functions of an entry; and which module
+# What to import of each library, for the functions of a case; and which module
 # here makes their variants. Liger's kernels are written in Triton, QuACK's in
 # CuTe.
 _LIBRARIES = {
@@ -32,7 +32,7 @@ def _is_installed(name):
 def makers(
     functions: Mapping[str, Callable],
 ) -> dict[str, Callable[..., variants.Variant | None]]:
-  """Returns, by name, what makes the variants of an entry's functions.
+  """Returns, by name, what makes the variants of a case's functions.
 
   Each is called with a pass and the sets of arrays. It returns None if the
   library has no such thing, and raises if that does not work.

@@ -4,8 +4,8 @@
 from typing import NamedTuple
 
 import contenders
+from jax_ffi_ops.timing import rounds
 import programs
-import timing
 
 TIMINGS = ("call", "program", "in_place", "device")
 
@@ -19,7 +19,7 @@ class Line(NamedTuple):
     bandwidth: bytes per second, of those that must be moved.
     share: of the bandwidth of `stream` in the same rounds.
     stream: "copy", or "add" of two arrays where more is moved.
-    peers: how many times as long each peer took.
+    peers: how many times as fast as each peer it is.
     quartiles: of the seconds of each: first, median and third.
     ulps: the largest error of each.
     dropped: why others have no time.
@@ -42,8 +42,8 @@ class Line(NamedTuple):
     first, median, third = self.quartiles["ours"]
     spread = (third - first) / median / 2
     notes = [
-        f"{name} {ratio:.2f} ({self.ulps[name]:.1f})"
-        for name, ratio in self.peers.items()
+        f"{name} {speedup:.2f}× ({self.ulps[name]:.1f})"
+        for name, speedup in self.peers.items()
     ]
     notes += [f"{name} dropped ({why})" for name, why in self.dropped.items()]
     notes += ["host-bound"] * self.host_bound
@@ -55,57 +55,57 @@ class Line(NamedTuple):
 
 
 def measure(
-    entry, size, dtype, direction, way, *, peers=None, rounds, calls=None
+    case, size, dtype, direction, way, *, peers=None, count, calls=None
 ) -> Line:
   """Measures a pass of an op beside its peers.
 
   Args:
-    entry: an `Entry`.
+    case: a `Case`.
     size: such as "128x512".
     dtype: of operands.
-    direction: one of `entry.passes`.
+    direction: one of `case.passes`.
     way: one of `TIMINGS`.
     peers: patterns of names; by default all. A peer that fails, is inaccurate
       or lacks memory is dropped.
-    rounds: how often each is timed.
+    count: of rounds: how often each is timed.
     calls: of a program for a GPU; by default as many as take long enough.
 
   Raises:
     RuntimeError: the op itself is inaccurate or cannot run.
   """
-  entry = entry.at(size)
-  stream_bytes = entry.stream_bytes(size, dtype)
-  count = entry.streams_of(direction)
-  moved = count * stream_bytes
+  case = case.at(size)
+  stream_bytes = case.stream_bytes(size, dtype)
+  streams = case.streams_of(direction)
+  moved = streams * stream_bytes
   if way == "device":
     calls = calls or programs.graph_calls(moved)
-    sets = entry.make_sets(size, dtype, min(programs.graph_sets(moved), calls))
+    sets = case.make_sets(size, dtype, min(programs.graph_sets(moved), calls))
   else:
-    sets = entry.make_sets(size, dtype, 1)
+    sets = case.make_sets(size, dtype, 1)
   samplers, ulps, dropped = contenders.samplers(
-      entry, dtype, direction, way, sets, calls, peers
+      case, dtype, direction, way, sets, calls, peers
   )
   # For a GPU, of a copy alone: a negation, since XLA would leave out copies.
-  stream = "copy" if count <= 2 or way == "device" else "add"
+  stream = "copy" if streams <= 2 or way == "device" else "add"
   samplers |= contenders.stream_samplers(stream, way, sets, calls)
-  timings = timing.interleave(samplers, rounds)
-  host_bound = max(t.on_host for t in timings.values()) > 0.9
+  timings = rounds.interleave(samplers, count)
   streamed = min(
       (timings.pop(name) for name in samplers if name not in ulps),
-      key=lambda t: t.ratio,
+      key=lambda t: t.speedup[1],
   )
   ours = timings["ours"]
   return Line(
       bytes=stream_bytes,
       seconds=ours.seconds[1],
       bandwidth=moved / ours.seconds[1],
-      share=count / {"copy": 2, "add": 3}[stream] * streamed.ratio,
+      share=streams / {"copy": 2, "add": 3}[stream] * streamed.speedup[1],
       stream=stream,
-      peers={n: t.ratio for n, t in timings.items() if n != "ours"},
+      peers={n: t.speedup[1] for n, t in timings.items() if n != "ours"},
       quartiles={
           name: t.seconds for name, t in (timings | {stream: streamed}).items()
       },
       ulps=ulps,
       dropped=dropped,
-      host_bound=way == "device" and host_bound,
+      host_bound=way == "device"
+      and max(sampler.on_host for sampler in samplers.values()) > 0.9,
   )

@@ -5,7 +5,7 @@ import functools
 
 import numpy as np
 
-import timing
+import samplers
 from variants import Variant
 
 
@@ -23,4 +23,4 @@ def make(name, function, direction, sets) -> Variant | None:
     found = call()
     return found if isinstance(found, tuple) else (found,)
 
-  return Variant(results, timing.host_samplers(call, wait))
+  return Variant(results, samplers.of_host(call, wait))

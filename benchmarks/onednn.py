@@ -11,7 +11,7 @@ from onednn_library import is_installed as is_installed
 from onednn_library import operation
 from onednn_library import shape
 from onednn_library import wait
-import timing
+import samplers
 from variants import Variant
 
 # The values of its header.
@@ -100,4 +100,4 @@ def make(name, function, direction, sets) -> Variant:
     wait()
     return [array.astype(operands[0].dtype) for array in arrays]
 
-  return Variant(results, timing.host_samplers(call, wait))
+  return Variant(results, samplers.of_host(call, wait))

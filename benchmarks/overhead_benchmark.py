@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import rms_norm
-import timing
+from jax_ffi_ops.timing import rounds
 
 _TARGET = "xla_ffi_ops_rms_norm_fwd"
 _CALLS = 100
@@ -36,38 +36,38 @@ def _lower_many(norm, x, scale):
   return jax.jit(many).lower(x, scale)
 
 
-def _time(what, functions, rounds):
+def _time(what, functions, count):
   samplers = {
-      name: timing.waited(function, jax.block_until_ready)
+      name: rounds.waited(function, jax.block_until_ready)
       for name, function in functions.items()
   }
-  timings = timing.interleave(samplers, rounds)
+  timings = rounds.interleave(samplers, count)
   kit, plain = timings["kit"], timings["ffi_call"]
   print(
       f"{what:<32} kit {kit.seconds[1] * 1e6:>9.1f} us, ffi_call"
-      f" {plain.seconds[1] * 1e6:>9.1f} us, ratio {kit.ratio:.2f}"
+      f" {plain.seconds[1] * 1e6:>9.1f} us, speed-up {plain.speedup[1]:.2f}×"
   )
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__)
   parser.add_argument("--rounds", type=int, default=101)
-  rounds = parser.parse_args().rounds
+  count = parser.parse_args().rounds
   x, scale = jnp.ones((8, 4)), jnp.ones(4)
-  norms = {"ffi_call": bare, "kit": rms_norm}
+  norms = {"kit": rms_norm, "ffi_call": bare}
 
   compiled = {name: jax.jit(norm) for name, norm in norms.items()}
   calls = {
       name: lambda norm=norm: norm(x, scale) for name, norm in compiled.items()
   }
-  _time("dispatch of a compiled call", calls, rounds)
+  _time("dispatch of a compiled call", calls, count)
 
   def lowering(norm):
     return lambda: _lower_many(norm, x, scale) and ()
 
   lowerings = {name: lowering(norm) for name, norm in norms.items()}
   what = f"tracing and lowering {_CALLS} calls"
-  _time(what, lowerings, max(1, rounds // 5))
+  _time(what, lowerings, max(1, count // 5))
 
 
 if __name__ == "__main__":

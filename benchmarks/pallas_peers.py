@@ -12,14 +12,11 @@ _PACKAGE = "jax.experimental.pallas.ops.gpu"
 _MOST_COLUMNS = 2**14
 
 
-def peers(
-    name: str, eps: float | None = None, interpret: bool = False
-) -> Mapping[str, Callable]:
+def peers(name: str, interpret: bool = False) -> Mapping[str, Callable]:
   """Returns the peer of an op, if this jax has it and there is a GPU.
 
   Args:
     name: of the module, and of its function.
-    eps: of a norm.
     interpret: whether to run it without a GPU, slowly.
   """
   if not interpret and jax.default_backend() != "gpu":
@@ -30,7 +27,7 @@ def peers(
     return {}
   function = getattr(module, name)
 
-  def norm(x, scale, bias=None):
+  def norm(x, scale, bias=None, *, eps):
     bias = jnp.zeros_like(scale) if bias is None else bias
     y = function(x[None], scale, bias, eps=eps, interpret=interpret)
     return y[0]
@@ -40,4 +37,4 @@ def peers(
       raise ValueError(f"more than {_MOST_COLUMNS} columns")
     return function(x, interpret=interpret)
 
-  return {"pallas": softmax if eps is None else norm}
+  return {"pallas": softmax if name == "softmax" else norm}

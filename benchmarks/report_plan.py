@@ -8,8 +8,8 @@ import os
 import pathlib
 import sys
 
+import catalog
 import document
-import entry
 from jax_ffi_ops import kit
 from jobs import Job
 from phases import Phase
@@ -37,7 +37,7 @@ def _lines(op: str, everything: bool) -> Iterator[tuple[str, ...]]:
   In the cache, calls within a program; and single calls of what is larger, and
   of the smallest size. Less if not everything.
   """
-  known = entry.load(op)
+  known = catalog.load(op)
   last = known.sizes[-1]
   for size in known.sizes if everything else (known.sizes[1], last):
     for dtype in known.dtypes if size == last else known.dtypes[:2]:
@@ -76,7 +76,7 @@ def phases(patterns: Sequence[str], rounds: int) -> list[Phase]:
           wanted,
           [
               line
-              for op in entry.names()
+              for op in catalog.names()
               for line in map("/".join, _lines(op, everything))
               if any(fnmatch.fnmatch(line, x) for x in patterns)
           ],

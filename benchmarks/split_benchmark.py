@@ -19,7 +19,7 @@ from jax_ffi_ops import cumlogsumexp
 from jax_ffi_ops import cummax
 from jax_ffi_ops import cumsum
 from jax_ffi_ops import linear_recurrence
-import timing
+from jax_ffi_ops.timing import rounds
 
 _SPECS = {
     (2048, 2048): (P(None, "a"), P("a", None)),
@@ -31,14 +31,14 @@ def _recurrence(a, b, axis):
   return linear_recurrence(a, b, axis=axis)
 
 
-def _time(scan, operands, dtype, shape, spec, rounds):
+def _time(scan, operands, dtype, shape, spec, count):
   axis = spec.index("a")
   compiled = jax.jit(lambda *x: scan(*x, axis))
   calls = {}
-  for name, count in (("one", 1), ("two", 2)):
+  for name, devices in (("two", 2), ("one", 1)):
     mesh = jax.make_mesh(
-        (count,), ("a",), axis_types=(AxisType.Auto,),
-        devices=jax.devices("cpu")[:count],
+        (devices,), ("a",), axis_types=(AxisType.Auto,),
+        devices=jax.devices("cpu")[:devices],
     )  # fmt: skip
     sharding = NamedSharding(mesh, spec)
     x = [
@@ -47,28 +47,28 @@ def _time(scan, operands, dtype, shape, spec, rounds):
     ]
     calls[name] = lambda x=x: compiled(*x)
   samplers = {
-      name: timing.waited(call, jax.block_until_ready)
+      name: rounds.waited(call, jax.block_until_ready)
       for name, call in calls.items()
   }
-  found = timing.interleave(samplers, rounds)
+  found = rounds.interleave(samplers, count)
   print(
       f"{scan.__name__} of {dtype} {shape}, axis {axis}: one device"
       f" {found['one'].seconds[1] * 1e3:.2f} ms, two"
-      f" {found['two'].seconds[1] * 1e3:.2f} ms, ratio {found['two'].ratio:.2f}"
+      f" {found['two'].seconds[1] * 1e3:.2f} ms: two are {found['one'].speedup[1]:.2f}× as fast"
   )
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__)
   parser.add_argument("--rounds", type=int, default=31)
-  rounds = parser.parse_args().rounds
+  count = parser.parse_args().rounds
   jax.config.update("jax_num_cpu_devices", 2)
   scans = ((cumsum, 1), (cummax, 1), (cumlogsumexp, 1), (_recurrence, 2))
   for (scan, operands), dtype, (shape, specs) in itertools.product(
       scans, ("float32", "bfloat16"), _SPECS.items()
   ):
     for spec in specs:
-      _time(scan, operands, dtype, shape, spec, rounds)
+      _time(scan, operands, dtype, shape, spec, count)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import torch
 import torch._dynamo
 import torch._inductor.config
 
-import timing
+import samplers
 from variants import Variant
 
 # torch.compile calls g++ for this machine, whatever level PyTorch is held to.
@@ -43,10 +43,10 @@ def make(name, function, direction, sets) -> Variant:
     return [jax.dlpack.from_dlpack(x.detach()) for x in found]
 
   def device(count):
-    return timing.pipelined(_program(calls, count, stream), wait, count)
+    return samplers.Pipelined(_program(calls, count, stream), wait, count)
 
-  samplers = timing.host_samplers(call, wait) | {"device": device}
-  return Variant(results, samplers)
+  ways = samplers.of_host(call, wait) | {"device": device}
+  return Variant(results, ways)
 
 
 def _bind(function, direction, operands, cotangents):

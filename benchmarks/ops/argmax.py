@@ -3,9 +3,7 @@
 
 import jax.numpy as jnp
 
-from entry import Entry
-from jax_ffi_ops import argmax
-from operands import array
+from jax_ffi_ops.timing.cases import CASES
 
 
 def _two_passes(a, *, axis):
@@ -15,14 +13,8 @@ def _two_passes(a, *, axis):
   return jnp.min(jnp.where(found, jnp.arange(n), n), axis)
 
 
-ENTRY = Entry(
-    function=argmax,
-    operands=lambda rows, cols: (array(rows, cols),),
-    attributes=lambda rows, cols: {"axis": -1},
-    sizes=("64x64", "4096x256", "32x131072", "4096x4096", "1x16777216"),
-    dtypes=("float32", "bfloat16", "int32", "int8"),
-    streams={"forward": 1},  # a; the indices are few
-    peers={"jax.numpy": jnp.argmax, "jax.numpy, two passes": _two_passes},
+CASE = CASES["argmax"].beside(
+    {"jax.numpy, two passes": _two_passes},
     libraries={
         "torch": lambda nn, a, axis: a.argmax(axis),
         "numpy": lambda np, a, axis: np.argmax(a, axis),

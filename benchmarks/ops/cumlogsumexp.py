@@ -3,14 +3,13 @@
 
 import jax.numpy as jnp
 
-from jax_ffi_ops import cumlogsumexp
-import scans
+import scan_peers
 
-ENTRY = scans.entry(
-    cumlogsumexp,
+CASE = scan_peers.beside(
+    "cumlogsumexp",
     jnp.logaddexp,
     libraries={
-        "torch": lambda nn, x: x.logcumsumexp(-1),
-        "numpy": lambda np, x: np.logaddexp.accumulate(x, -1),
+        "torch": lambda nn, x, axis: x.logcumsumexp(axis),
+        "numpy": lambda np, x, axis: np.logaddexp.accumulate(x, axis),
     },
 )

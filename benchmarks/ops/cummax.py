@@ -3,14 +3,13 @@
 
 import jax.numpy as jnp
 
-from jax_ffi_ops import cummax
-import scans
+import scan_peers
 
-ENTRY = scans.entry(
-    cummax,
+CASE = scan_peers.beside(
+    "cummax",
     jnp.maximum,
     libraries={
-        "torch": lambda nn, x: x.cummax(-1).values,
-        "numpy": lambda np, x: np.maximum.accumulate(x, -1),
+        "torch": lambda nn, x, axis: x.cummax(axis).values,
+        "numpy": lambda np, x, axis: np.maximum.accumulate(x, axis),
     },
 )

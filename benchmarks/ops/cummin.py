@@ -3,14 +3,13 @@
 
 import jax.numpy as jnp
 
-from jax_ffi_ops import cummin
-import scans
+import scan_peers
 
-ENTRY = scans.entry(
-    cummin,
+CASE = scan_peers.beside(
+    "cummin",
     jnp.minimum,
     libraries={
-        "torch": lambda nn, x: x.cummin(-1).values,
-        "numpy": lambda np, x: np.minimum.accumulate(x, -1),
+        "torch": lambda nn, x, axis: x.cummin(axis).values,
+        "numpy": lambda np, x, axis: np.minimum.accumulate(x, axis),
     },
 )

@@ -3,14 +3,13 @@
 
 import jax.numpy as jnp
 
-from jax_ffi_ops import cumsum
-import scans
+import scan_peers
 
-ENTRY = scans.entry(
-    cumsum,
+CASE = scan_peers.beside(
+    "cumsum",
     jnp.add,
     libraries={
-        "torch": lambda nn, x: x.cumsum(-1),
-        "numpy": lambda np, x: np.cumsum(x, -1),
+        "torch": lambda nn, x, axis: x.cumsum(axis),
+        "numpy": lambda np, x, axis: np.cumsum(x, axis),
     },
 )

@@ -1,18 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """lax_sort by two keys, and their indices with them."""
 
-import jax
 import jax.numpy as jnp
 
-from entry import Entry
-from jax_ffi_ops import lax_sort
-from operands import array
-from operands import indices
-import sort_sizes
-
-
-def _sort(function):
-  return lambda *operands: function(operands, num_keys=2)
+from jax_ffi_ops.timing.cases import CASES
 
 
 def _gather(first, second, values):
@@ -29,15 +20,6 @@ def _numpy(np, first, second, values):
   )
 
 
-ENTRY = Entry(
-    function=_sort(lax_sort),
-    operands=lambda rows, cols: (
-        indices(1000, rows, cols),
-        array(rows, cols),
-        indices(cols, rows, cols),
-    ),
-    sizes=sort_sizes.SIZES,
-    streams={"forward": 6},  # all, and all sorted
-    peers={"jax.lax": _sort(jax.lax.sort), "jax.numpy, gather": _gather},
-    libraries={"numpy": _numpy},
+CASE = CASES["lax_sort"].beside(
+    {"jax.numpy, gather": _gather}, libraries={"numpy": _numpy}
 )

@@ -1,16 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """nonzero of a vector, of which a tenth is true."""
 
-import jax
 import jax.numpy as jnp
 
-from entry import Entry
-from jax_ffi_ops import nonzero
-from operands import Operand
-
-
-def _draw(key, shape):
-  return jax.random.bernoulli(key, 0.1, shape)
+from jax_ffi_ops.timing.cases import CASES
 
 
 def _scatter(a, *, size):
@@ -27,14 +20,8 @@ def _numpy(np, a, *, size):
   return indices
 
 
-ENTRY = Entry(
-    function=nonzero,
-    operands=lambda n: (Operand((n,), _draw),),
-    attributes=lambda n: {"size": n // 8},
-    sizes=("1000", "100000", "1048576", "16777216"),
-    dtypes=("bool", "float32"),
-    streams={"forward": 1.5},  # a; indices, of an eighth as many int32
-    peers={"jax.numpy": jnp.nonzero, "jax.numpy, scatter": _scatter},
+CASE = CASES["nonzero"].beside(
+    {"jax.numpy, scatter": _scatter},
     libraries={
         "torch": lambda nn, a, size: nn.torch.nonzero_static(a, size=size)[
             :, 0

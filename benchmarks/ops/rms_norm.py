@@ -4,55 +4,37 @@
 import jax
 import jax.numpy as jnp
 
-from entry import Entry
-from jax_ffi_ops import rms_norm
-from operands import array
-from operands import weight
+from jax_ffi_ops.timing.cases import CASES
+from jax_ffi_ops.timing.cases.norms import wide
 import pallas_peers
-import row_sizes
-
-_EPS = 1e-6
 
 
-def _plain(x, scale):
-  wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
-  rstd = jax.lax.rsqrt(jnp.mean(wide * wide, -1, keepdims=True) + _EPS)
-  return (wide * rstd * scale).astype(x.dtype)
-
-
-def _dot(x, scale):
+def _dot(x, scale, *, eps):
   """The sum is a product of matrices."""
-  wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
-  squares = jnp.einsum("...i,...i->...", wide, wide)[..., None]
-  return (wide * (jax.lax.rsqrt(squares / x.shape[-1] + _EPS) * scale)).astype(
-      x.dtype
-  )
+  squares = jnp.einsum("...i,...i->...", wide(x), wide(x))[..., None]
+  return (
+      wide(x) * (jax.lax.rsqrt(squares / x.shape[-1] + eps) * scale)
+  ).astype(x.dtype)
 
 
-def _numpy(np, x, scale):
+def _numpy(np, x, scale, *, eps):
   squares = np.einsum("ij,ij->i", x, x)[:, None]
-  return x / np.sqrt(squares / x.shape[-1] + _EPS) * scale
+  return x / np.sqrt(squares / x.shape[-1] + eps) * scale
 
 
-ENTRY = Entry(
-    function=rms_norm,
-    operands=lambda rows, cols: (array(rows, cols), weight(cols)),
-    sizes=row_sizes.SIZES,
-    gpu_sizes=row_sizes.GPU_SIZES,
-    in_place=True,
-    streams={
-        "forward": 2,  # x, y
-        "backward": 3,  # x, dy, dx
-    },
-    peers={"jax.numpy": _plain, "jax.numpy, dot": _dot}
-    | pallas_peers.peers("rms_norm", _EPS),
+CASE = CASES["rms_norm"].beside(
+    {"jax.numpy, dot": _dot, **pallas_peers.peers("rms_norm")},
     libraries={
-        "torch": lambda nn, x, scale: nn.rms_norm(x, x.shape[-1:], scale, _EPS),
-        "liger": lambda liger, x, scale: liger.liger_rms_norm(
-            x, scale, _EPS, in_place=False
+        "torch": lambda nn, x, scale, eps: nn.rms_norm(
+            x, x.shape[-1:], scale, eps
         ),
-        "quack": lambda quack, x, scale: quack.rmsnorm(x, scale, eps=_EPS),
+        "liger": lambda liger, x, scale, eps: liger.liger_rms_norm(
+            x, scale, eps, in_place=False
+        ),
+        "quack": lambda quack, x, scale, eps: quack.rmsnorm(x, scale, eps=eps),
         "numpy": _numpy,
-        "onednn": lambda dnn, x, scale: dnn.norm(x, scale, eps=_EPS, rms=True),
+        "onednn": lambda dnn, x, scale, eps: dnn.norm(
+            x, scale, eps=eps, rms=True
+        ),
     },
 )

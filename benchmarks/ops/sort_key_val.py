@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """sort_key_val of the last axis: keys, and their indices."""
 
-import jax
 import jax.numpy as jnp
 
-from entry import Entry
-from jax_ffi_ops import sort_key_val
-from operands import array
-from operands import indices
-import sort_sizes
+from jax_ffi_ops.timing.cases import CASES
 
 
 def _gather(keys, values):
@@ -30,11 +25,7 @@ def _numpy(np, keys, values):
   )
 
 
-ENTRY = Entry(
-    function=sort_key_val,
-    operands=lambda rows, cols: (array(rows, cols), indices(cols, rows, cols)),
-    sizes=sort_sizes.SIZES,
-    streams={"forward": 4},  # both, and both sorted
-    peers={"jax.lax": jax.lax.sort_key_val, "jax.numpy, gather": _gather},
+CASE = CASES["sort_key_val"].beside(
+    {"jax.numpy, gather": _gather},
     libraries={"torch": _torch, "numpy": _numpy},
 )

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tridiagonal_solve: SYSTEMSxEQUATIONSxRIGHT-HAND SIDES."""
+"""tridiagonal_solve of many systems."""
 
 import jax
 import jax.numpy as jnp
 
-from entry import Entry
-from jax_ffi_ops import tridiagonal_solve
-from operands import array
-from operands import Operand
+from jax_ffi_ops.timing.cases import CASES
 
 
 def _thomas(dl, d, du, b):
@@ -31,22 +28,4 @@ def _thomas(dl, d, du, b):
   return jnp.moveaxis(x, 0, 1)
 
 
-def _operands(systems, n, k):
-  below_one = Operand((systems, n), jax.random.uniform)
-  two = lambda key, shape: 2 + jax.random.uniform(key, shape)
-  diagonal = Operand((systems, n), two)
-  return below_one, diagonal, below_one, array(systems, n, k)
-
-
-ENTRY = Entry(
-    function=tridiagonal_solve,
-    operands=_operands,
-    sizes=("16x16x1", "64x4096x1", "256x256x16", "4096x256x1"),
-    dtypes=("float32", "float64"),
-    # dl, d, du, b, x; and backward: dl, d, du, x, dx, and four gradients.
-    streams={"forward": 5, "backward": 9},
-    peers={
-        "jax.lax.linalg": jax.lax.linalg.tridiagonal_solve,
-        "Thomas, scan": _thomas,
-    },
-)
+CASE = CASES["tridiagonal_solve"].beside({"Thomas, scan": _thomas})

@@ -40,14 +40,12 @@ def call_kernels(op: str, dtypes: Sequence[str]) -> None:
   """Calls an op's kernels, forward and backward."""
   import jax
 
-  import entry
-  import variants
+  import catalog
+  from jax_ffi_ops.timing import passes
 
   jax.config.update("jax_enable_x64", True)
-  found = entry.load(op)
-  run = jax.jit(
-      lambda *operands: variants.run_pass(found.function, "both", *operands)
-  )
+  found = catalog.load(op)
+  run = jax.jit(lambda *operands: passes.run(found.function, "both", *operands))
   for dtype, weight_dtype in _DTYPES:
     if dtype not in dtypes:
       continue
@@ -116,11 +114,11 @@ def main() -> int:
   program = shutil.which("compute-sanitizer")
   if program is None:
     sys.exit("not run: needs compute-sanitizer on the PATH, and a GPU")
-  import entry
+  import catalog
 
   results = [
       sanitize(program, tool, op, dtypes)
-      for op in options.op or entry.names()
+      for op in options.op or catalog.names()
       for tool in options.tools
   ]
   print(f"{sum(results)} passed, {len(results) - sum(results)} failed")

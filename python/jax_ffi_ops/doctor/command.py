@@ -25,9 +25,9 @@ from jax_ffi_ops.doctor import cuda_versions
 from jax_ffi_ops.doctor import fresh_pages
 from jax_ffi_ops.doctor import isolated
 from jax_ffi_ops.doctor import speeds
-from jax_ffi_ops.doctor.speed_cases import CASES
 from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit.load import abi
+from jax_ffi_ops.timing.cases import CASES
 
 _EXAMINING = "jax_ffi_ops.doctor.examining"
 _LEVELS = {0: "not x86-64", 1: "x86-64", 3: "x86-64-v3", 4: "x86-64-v4"}

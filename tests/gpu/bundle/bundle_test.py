@@ -48,8 +48,8 @@ absltest.main()
 import os
 import jax
 import jax.numpy as jnp
-from entry import Entry
-from operands import array
+from jax_ffi_ops.timing.case import Case
+from jax_ffi_ops.timing.operands import array
 
 def plain(x):
   return jnp.tanh(x)
@@ -64,7 +64,7 @@ def large(x):
 def crash(x):
   os.abort()
 
-ENTRY = Entry(
+CASE = Case(
     function=plain,
     operands=lambda rows, cols: (array(rows, cols),),
     sizes=["8x4"],
@@ -72,19 +72,19 @@ ENTRY = Entry(
     peers={"plain": plain, "wrong": wrong, "large": large},
 )
 """,
-    "benchmarks/ops/peers.py": "from planted import ENTRY",
+    "benchmarks/ops/peers.py": "from planted import CASE",
     "benchmarks/ops/wrong.py": """
 import dataclasses
 import planted
 
-ENTRY = dataclasses.replace(planted.ENTRY, function=planted.wrong)
+CASE = dataclasses.replace(planted.CASE, function=planted.wrong)
 """,
     "benchmarks/ops/crash.py": """
 import dataclasses
 import planted
 
-ENTRY = dataclasses.replace(
-    planted.ENTRY, peers=planted.ENTRY.peers | {"crash": planted.crash}
+CASE = dataclasses.replace(
+    planted.CASE, peers=planted.CASE.peers | {"crash": planted.crash}
 )
 """,
 }

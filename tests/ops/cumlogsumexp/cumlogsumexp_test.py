@@ -5,6 +5,7 @@ from absl.testing import absltest
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scans
 
 from jax_ffi_ops import cumlogsumexp
 from jax_ffi_ops import kit
@@ -13,7 +14,6 @@ from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.kit.testing.exactness.rounding import gamma
-import scans
 
 
 def _errors(x, y, dtype, axis, reverse, is_total=False):

@@ -5,10 +5,10 @@ from absl.testing import absltest
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scans
 
 from jax_ffi_ops import cummax
 from jax_ffi_ops.kit import testing
-import scans
 
 
 class CumMaxTest(testing.OpTest):

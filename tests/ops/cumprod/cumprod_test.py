@@ -7,6 +7,7 @@ from absl.testing import absltest
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scans
 
 from jax_ffi_ops import cumprod
 from jax_ffi_ops import kit
@@ -16,7 +17,6 @@ from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.kit.testing.exactness.rounding import gamma
 from jax_ffi_ops.kit.testing.exactness.rounding import in_range
-import scans
 
 
 def _errors(x, y, dtype, axis, reverse):

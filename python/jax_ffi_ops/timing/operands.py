@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an op is called with: random arrays, described by an entry."""
+"""What a function is called with: random arrays, described by a case."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 
 class Operand(NamedTuple):
-  """One operand of an op.
+  """One operand of a function.
 
   Attributes:
     shape: of the array.
@@ -25,10 +25,10 @@ class Operand(NamedTuple):
   dtype: str | None = None
   shared: bool = False
 
-  def abstract(self, dtype) -> jax.ShapeDtypeStruct:
+  def abstract(self, dtype: str) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(self.shape, self.dtype or dtype)
 
-  def make(self, key, dtype) -> jax.Array:
+  def make(self, key: jax.Array, dtype: str) -> jax.Array:
     made = _draw(self.draw, self.shape, self.dtype or dtype, key)
     return jax.block_until_ready(made)  # No two temporaries at a time.
 
@@ -61,27 +61,37 @@ def indices(below: int, *shape: int) -> Operand:
   return Operand(shape, draw, "int32")
 
 
-def make_sets(described, function, dtype, count) -> list[tuple[tuple, tuple]]:
+def keys() -> Iterator[jax.Array]:
+  """Yields keys of jax.random, always the same ones."""
+  return map(jax.random.key, range(2**31))
+
+
+def make_sets(
+    described: Sequence[Operand],
+    function: Callable[..., Any],
+    dtype: str,
+    count: int,
+) -> list[tuple[tuple[jax.Array, ...], tuple[jax.Array, ...]]]:
   """Returns so many pairs of operands and cotangents.
 
   Args:
-    described: a sequence of `Operand`.
-    function: the op, of its operands. A cotangent is of a result with derivatives.
+    described: the operands.
+    function: of them. A cotangent is of a result with derivatives.
     dtype: of all that have none of their own.
     count: of the pairs.
   """
-  keys = map(jax.random.key, range(2**31))
+  left = keys()
   results = jax.eval_shape(function, *(x.abstract(dtype) for x in described))
   floats = [
       Operand(x.shape, dtype=x.dtype)
       for x in jax.tree.leaves(results)
       if jnp.issubdtype(x.dtype, jnp.inexact)
   ]
-  sets = []
+  sets: list[tuple[tuple[jax.Array, ...], tuple[jax.Array, ...]]] = []
   for _ in range(count):
     operands = tuple(
-        sets[0][0][i] if x.shared and sets else x.make(next(keys), dtype)
+        sets[0][0][i] if x.shared and sets else x.make(next(left), dtype)
         for i, x in enumerate(described)
     )
-    sets.append((operands, tuple(x.make(next(keys), dtype) for x in floats)))
+    sets.append((operands, tuple(x.make(next(left), dtype) for x in floats)))
   return sets

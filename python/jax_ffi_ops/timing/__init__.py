@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The timing harness: of the doctor, of //benchmarks and of examples/demo."""

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of functions that put all elements in an order."""
+
+import jax
+import jax.numpy as jnp
+
+from jax_ffi_ops.timing.case import Case
+from jax_ffi_ops.timing.case import ours
+from jax_ffi_ops.timing.operands import array
+from jax_ffi_ops.timing.operands import indices
+from jax_ffi_ops.timing.operands import Operand
+
+# Small ones first; many short rows, long ones, and one row.
+ROWS = dict(
+    sizes=(
+        "8x4",
+        "4096x256",
+        "16x65536",
+        "1x100000",
+        "1x1048576",
+        "1x16777216",
+    ),
+    typical="1x1048576",
+)
+_KEYS = 1000  # so many different ones
+
+
+def _by_two_keys(sort):
+  return lambda *arrays: sort(arrays, num_keys=2)
+
+
+def _draw_key(key, shape):
+  return jax.random.bits(key, shape)
+
+
+CASES = {
+    "argsort": Case(
+        ours("argsort"),
+        {"jax.numpy": jnp.argsort},
+        lambda rows, cols: (array(rows, cols),),
+        **ROWS,
+    ),
+    "lax_sort": Case(  # by two keys, and their indices with them
+        _by_two_keys(ours("lax_sort")),
+        {"jax.lax": _by_two_keys(jax.lax.sort)},
+        lambda rows, cols: (
+            indices(_KEYS, rows, cols),
+            array(rows, cols),
+            indices(cols, rows, cols),
+        ),
+        **ROWS | {"typical": "4096x256"},
+        streams={"forward": 6},  # all, and all sorted
+    ),
+    "permutation": Case(
+        ours("permutation"),
+        {"jax.random": jax.random.permutation},
+        lambda n: (Operand((2,), _draw_key, "uint32"), array(n)),
+        sizes=("1000", "1048576"),
+    ),
+    "sort": Case(
+        ours("sort"),
+        {"jax.numpy": jnp.sort},
+        lambda rows, cols: (array(rows, cols),),
+        **ROWS,
+    ),
+    "sort_key_val": Case(
+        ours("sort_key_val"),
+        {"jax.lax": jax.lax.sort_key_val},
+        lambda rows, cols: (array(rows, cols), indices(cols, rows, cols)),
+        **ROWS,
+        streams={"forward": 4},  # both, and both sorted
+    ),
+    "unique": Case(
+        ours("unique"),
+        {"jax.numpy": jnp.unique},
+        lambda n: (indices(_KEYS, n)._replace(dtype=None),),
+        sizes=("100000", "1048576", "16777216"),
+        typical="1048576",
+        attributes=lambda n: dict(
+            size=_KEYS, return_inverse=True, return_counts=True
+        ),
+        dtypes=("int32", "float32"),
+        streams={"forward": 2},  # x; as many indices
+    ),
+}
