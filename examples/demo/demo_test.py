@@ -73,7 +73,7 @@ class DemoTest(parameterized.TestCase):
 
     with self.subTest("times"):
       times = re.findall(
-          r"(?m)^  (\S.*\S) +([\d.]+) [mu]s +([\d.]+) [mu]s +([\d.]+)x$", out
+          r"(?m)^  (\S.*\S) +([\d.]+) [mu]s +([\d.]+) [mu]s +([\d.]+)×$", out
       )
       self.assertEqual(
           [row[0] for row in times],

@@ -112,7 +112,7 @@ def _print_times(runs, config):
     ours, plain = seconds["rms_norm"], seconds["jax.numpy"]
     print(
         f"  {name:16}{ours * unit[1]:9.1f} {unit[0]}"
-        f"{plain * unit[1]:9.1f} {unit[0]}{plain / ours:9.2f}x"
+        f"{plain * unit[1]:9.1f} {unit[0]}{plain / ours:9.2f}×"
     )
   print(f"  the norms alone: {' x '.join(map(str, shape))}, with scale")
 

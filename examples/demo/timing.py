@@ -2,13 +2,13 @@
 """Times the norms against each other, in turns: noise slows all alike."""
 
 import functools
-import statistics
-import time
 
 import jax
 import jax.numpy as jnp
 
-_ROUNDS = 500
+from jax_ffi_ops.timing import rounds
+
+_ROUNDS = 100
 
 
 def time_norms(norms, shape, dtype):
@@ -37,10 +37,9 @@ def _pull(pullback, dy):
 
 
 def _medians(calls):
-  seconds = {name: [] for name in calls}
-  for _ in range(_ROUNDS):
-    for name, call in calls.items():
-      start = time.perf_counter()
-      jax.block_until_ready(call())
-      seconds[name].append(time.perf_counter() - start)
-  return {name: statistics.median(each) for name, each in seconds.items()}
+  samplers = {
+      name: rounds.waited(call, jax.block_until_ready)
+      for name, call in calls.items()
+  }
+  timings = rounds.interleave(samplers, _ROUNDS)
+  return {name: timing.seconds[1] for name, timing in timings.items()}

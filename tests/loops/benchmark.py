@@ -10,8 +10,6 @@ time is of the wall clock, and the median of rounds in which all take turns.
 from collections.abc import Callable
 import functools
 import json
-import statistics
-import time
 from unittest import mock
 
 from absl import app
@@ -31,6 +29,7 @@ import pendulums
 import van_der_pol
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.timing import rounds
 
 _LOOPS = {
     "lorenz": lorenz.lorenz,
@@ -107,41 +106,12 @@ def _compiled(function, operands, differentiable, unroll) -> Callable[[], None]:
   return lambda: jax.block_until_ready(compiled(*operands))
 
 
-def _settle() -> None:
-  """Waits until the process is idle.
-
-  A thread of JAX frees the memory of a call after the call has returned. For an
-  `associative_scan` with 1.3 GB, that takes 70 ms.
-  """
-  used = -1.0
-  while time.process_time() - used > 1e-3:
-    used = time.process_time()
-    time.sleep(0.01)
-
-
-def _turn(call: Callable[[], None]) -> float:
-  """Returns the milliseconds of the second of two calls, or of a long one.
-
-  The first finds code and data of others in the caches: that takes 0.1 ms.
-  """
-  _settle()
-  for _ in range(2):
-    before = time.perf_counter()
-    call()
-    found = (time.perf_counter() - before) * 1e3
-    if found > 20:
-      break
-  return found
-
-
 def _milliseconds(calls: dict[str, Callable[[], None]]) -> dict[str, float]:
-  found = {name: [] for name in calls}
-  for call in calls.values():
-    call()
-  for _ in range(_ROUNDS.value):
-    for name, call in calls.items():
-      found[name].append(_turn(call))
-  return {name: statistics.median(x) for name, x in found.items()}
+  samplers = {
+      name: rounds.waited(call, lambda _: None) for name, call in calls.items()
+  }
+  timings = rounds.interleave(samplers, _ROUNDS.value)
+  return {name: 1e3 * timing.seconds[1] for name, timing in timings.items()}
 
 
 def _times(name: str, rows: int, backward: bool, all_ways=True):
@@ -190,8 +160,8 @@ def _table() -> None:
             print(json.dumps([*key, found]), file=file)
         ours = found.pop("handler")
         best = min(found.pop(n) for n in _BY_JAX if n in found)
-        line += f" {best:.2f} / {ours:.2f} ms, {best / ours:.2g}x"
-        line += "".join(f", {n} {x / ours:.2g}x" for n, x in found.items())
+        line += f" {best:.2f} / {ours:.2f} ms, {best / ours:.2g}×"
+        line += "".join(f", {n} {x / ours:.2g}×" for n, x in found.items())
         line += " |"
       print(line, flush=True)
 
