@@ -7,6 +7,7 @@ import dataclasses
 import functools
 from typing import Any
 
+import jax
 import numpy as np
 
 from jax_ffi_ops.loops import cpp
@@ -239,7 +240,7 @@ def _gather(body, equation, x, indices):
       numbers.start_index_map,
       zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims),
   )
-  clips = "FILL" not in str(params["mode"])
+  clips = params["mode"] != jax.lax.GatherScatterMode.FILL_OR_DROP
   with _windows(
       body, memory, indices, out.shape, params["slice_sizes"], dims, clips
   ) as (window, inside, place, own):
@@ -288,7 +289,7 @@ def _scattered(body, equation, indices, update, out, name) -> None:
       zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims),
   )
   # Where indices are promised to be inside and are not, XLA drops the update.
-  clips = "CLIP" in str(params["mode"])
+  clips = params["mode"] == jax.lax.GatherScatterMode.CLIP
   with _windows(body, out, indices, update.shape, sizes, dims, clips) as (
       window, inside, place, own,
   ):  # fmt: skip
