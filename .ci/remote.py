@@ -53,9 +53,10 @@ class _Program:
     self._process = subprocess.Popen(self._line, start_new_session=True)
 
   def kill(self):
-    """Ends it without notice."""
-    os.killpg(self._process.pid, signal.SIGKILL)
-    self._process.wait()
+    """Ends it without notice, if it still runs."""
+    if self._process.poll() is None:
+      os.killpg(self._process.pid, signal.SIGKILL)
+      self._process.wait()
 
 
 def _listens(port):
