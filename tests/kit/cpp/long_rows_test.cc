@@ -111,7 +111,7 @@ struct Results {
     Threads pool(xla);
     const CpuContext device{xla.pool()};
     CHECK(internal::AreLongRows(device, all, cols) == (all < 2 * threads));
-    HandlerResult result = internal::SplitLongRows(
+    HandlerResult result = internal::ComputeLongRows(
         device, f, {0, groups, rows, cols}, arrays, sums_of,
         [&](const Acc* from, int64_t group, int64_t begin, int64_t end) {
           for (int64_t i = 0; i < count; ++i, from += end - begin) {
@@ -132,19 +132,16 @@ struct Results {
   std::vector<Acc> saved, sums;
 };
 
-template <typename T>
+template <template <typename> class Formula, typename T>
 void Test() {
   for (const int64_t cols : {internal::kCachedCols + 1, int64_t{17 * 4096}}) {
     for (const int given : {0, 1, 2, 3}) {
       const int64_t rows = given == 2 ? 3 : 1, groups = given == 1 ? 2 : 1;
-      const Results<AnyFormula, T> one(groups, rows, cols, given, 0);
-      const Results<NoPasses, T> without(groups, rows, cols, given, 0);
-      CHECK(!std::isnan(one.saved[0]) && one.saved[0] != 0);
+      const Results<Formula, T> one(groups, rows, cols, given, 0);
+      CHECK(!std::isnan(one.saved[0]));
+      CHECK((one.saved[0] != 0) == (Formula<Accumulator<T>>::kPasses > 0));
       for (const int threads : {1, 2, 8}) {
-        CHECK((one ==
-               Results<AnyFormula, T>(groups, rows, cols, given, threads)));
-        CHECK((without ==
-               Results<NoPasses, T>(groups, rows, cols, given, threads)));
+        CHECK((one == Results<Formula, T>(groups, rows, cols, given, threads)));
       }
     }
   }
@@ -155,8 +152,10 @@ void Test() {
 
 int main() {
   using namespace xla_ffi_ops;  // NOLINT
-  Test<float>();
-  Test<double>();
-  Test<Float16>();
-  Test<BFloat16>();
+  // Not all pairs, which take long to compile: each type, and each formula with
+  // types that are widened and that are not.
+  Test<AnyFormula, double>();
+  Test<AnyFormula, BFloat16>();
+  Test<NoPasses, float>();
+  Test<NoPasses, Float16>();
 }
