@@ -324,6 +324,12 @@ class KitDeclarationTest(parameterized.TestCase):
     with self.assertRaisesRegex(TypeError, "test_op: library .* got '/lib.so'"):
       _declare("test_op", library="/lib.so")
 
+  def test_split_of_another_kind(self):
+    with self.assertRaisesRegex(
+        TypeError, "test_op: split must be a Split, got {'local': 1}"
+    ):
+      _declare("test_op", split={"local": 1})
+
   def test_copies_of_an_op(self):
     op = _declare("test_op")  # A module has it under no name.
     self.assertIs(copy.copy(op), op)

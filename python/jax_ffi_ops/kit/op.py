@@ -9,7 +9,6 @@ from typing import Any
 
 import jax
 
-from jax_ffi_ops.kit.declare import checking
 from jax_ffi_ops.kit.declare import declaring
 from jax_ffi_ops.kit.declare.groups import Buffers
 from jax_ffi_ops.kit.declare.groups import Choice
@@ -94,9 +93,23 @@ def op(
       accept it, or another library has registered it. If there is no file,
       calls raise it.
   """
-  declaration = declaring.declared(**locals())
-  checking.check_column_major(declaration)
-  checking.check(declaration)
+  declaration = declaring.declared(
+      name,
+      library=library,
+      signature=signature,
+      reference=reference,
+      dtypes=dtypes,
+      attributes=attributes,
+      operands=operands,
+      outputs=outputs,
+      results=results,
+      derivatives=derivatives,
+      choice=choice,
+      buffers=buffers,
+      split=split,
+  )
+  # The module that declares the op may be reloaded, and then declares it again.
+  # A pickle finds the op by its name in this module.
   return _named(declaration, _module(sys._getframe(1)))  # pylint: disable=protected-access
 
 

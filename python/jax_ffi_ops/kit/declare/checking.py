@@ -5,7 +5,7 @@ Its functions are traced once, with example sizes, dtypes and attributes. This
 starts no backend of jax.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import jax
@@ -15,60 +15,63 @@ import numpy as np
 from jax_ffi_ops.kit import dtypes
 from jax_ffi_ops.kit.declare import author_functions
 from jax_ffi_ops.kit.declare.declaration import Declaration
-from jax_ffi_ops.kit.declare.signature import Signature
 from jax_ffi_ops.kit.declare.value import Value
 
 
-def check_sizes(
-    op: str, signature: Signature, sizes: Mapping[str, Any]
-) -> None:
+def check(op: Declaration) -> None:
+  """Raises ValueError or TypeError if a declaration contradicts itself."""
+  _check_sizes(op)
+  _check_needed_by(op)
+  _check_in_place(op)
+  _check_row_sums(op)
+  _check_column_major(op)
+  _check_transpose(op)
+  _check_functions(op)
+  _Example(op).check()
+
+
+def _check_sizes(op: Declaration) -> None:
   """Raises ValueError if `sizes` has others than dimensions of results."""
-  others = sorted(sizes.keys() - signature.result_names)
+  dimensions = op.signature.result_names
+  others = sorted(op.sizes.keys() - dimensions)
   if others:
     raise ValueError(
-        f"{op}: `sizes` has {others}, but the dimensions that results alone"
-        f" have in {signature} are {sorted(signature.result_names)}."
+        f"{op.name}: `sizes` has {others}, but the dimensions that results"
+        f" alone have in {op.signature} are {sorted(dimensions)}."
     )
 
 
-def check_needed_by(
-    op: str, derivatives: Any, residuals: Collection[str]
-) -> None:
-  """Raises ValueError if `needed_by` has others than residuals, or is not used."""
-  needed_by, rule = (
-      derivatives.needed_by,
-      derivatives.backward or derivatives.jvp,
-  )
-  others = {*needed_by}.difference(residuals)
-  if others or (needed_by and (rule or not derivatives.skips_gradients)):
+def _check_needed_by(op: Declaration) -> None:
+  """Raises ValueError if `needed_by` has no residuals, or is not used."""
+  used = op.skips_gradients and not (op.backward or op.jvp)
+  others = {*op.needed_by}.difference(op.residuals)
+  if others or (op.needed_by and not used):
     raise ValueError(
-        f"{op}: `needed_by` is about residuals, with `skips_gradients` and"
-        f" without `jvp` and `backward`, got {dict(needed_by)}."
+        f"{op.name}: `needed_by` is about residuals, with `skips_gradients` and"
+        f" without `jvp` and `backward`, got {op.needed_by}."
     )
 
 
-def check_in_place(
-    op: str, in_place: Mapping[str, str], results: Collection[str]
-) -> None:
+def _check_in_place(op: Declaration) -> None:
   """Raises ValueError unless `in_place` is from results to an operand each."""
-  repeated = len({*in_place.values()}) != len(in_place)
-  if repeated or not {*in_place}.issubset(results):
+  repeated = len({*op.in_place.values()}) != len(op.in_place)
+  if repeated or not {*op.in_place}.issubset(op.result_names):
     raise ValueError(
-        f"{op}: `in_place` is from results ({sorted(results)}) to an operand"
-        f" each, got {in_place}."
+        f"{op.name}: `in_place` is from results ({sorted(op.result_names)}) to"
+        f" an operand each, got {op.in_place}."
     )
 
 
-def check_row_sums(op: str, row_sums: Sequence[str], broadcast: bool) -> None:
-  """Raises ValueError if handlers sum over rows, and are given none to share."""
-  if broadcast and row_sums:
+def _check_row_sums(op: Declaration) -> None:
+  """Raises ValueError if handlers sum over rows, and no operand is shared."""
+  if op.broadcast_operands and op.row_sums:
     raise ValueError(
-        f"{op}: handlers with `broadcast_operands` sum over no rows, but"
-        f" `row_sums` are {list(row_sums)}."
+        f"{op.name}: handlers with `broadcast_operands` sum over no rows, but"
+        f" `row_sums` are {list(op.row_sums)}."
     )
 
 
-def check_column_major(op: Declaration) -> None:
+def _check_column_major(op: Declaration) -> None:
   """Raises ValueError if `column_major` names what cannot be so."""
   for name in sorted(op.column_major):
     if len(op.axes.get(name, ((), False))[0]) < 2:
@@ -92,8 +95,8 @@ def check_column_major(op: Declaration) -> None:
       )
 
 
-def check(op: Declaration) -> None:
-  """Raises ValueError or TypeError if a declaration contradicts itself."""
+def _check_transpose(op: Declaration) -> None:
+  """Raises ValueError if `transpose` takes all, or is not the only rule."""
   others = op.jvp or op.backward or op.residuals or op.backward_platforms
   if op.transpose and op.is_linear and others:
     raise ValueError(
@@ -105,6 +108,10 @@ def check(op: Declaration) -> None:
         f"{op.name}: the op is linear in the operands that `transpose=` does"
         " not take, but it takes all of them."
     )
+
+
+def _check_functions(op: Declaration) -> None:
+  """Raises an error unless the kit can call the functions of an author."""
   attributes = tuple(op.attributes)
   for kind in ("reference", "jvp", "transpose", "backward"):
     rule = getattr(op, kind)
@@ -123,10 +130,9 @@ def check(op: Declaration) -> None:
       sizes = tuple(n for n in op.signature.names if n in asked)
       more = (*attributes, *more, *(sizes if kind != "results" else ()))
       author_functions.check_call(op.name, kind, function, op.slots, more)
-  _Check(op).run()
 
 
-class _Check:
+class _Example:
   """One combination of dtypes, with all operands."""
 
   def __init__(self, op: Declaration):
@@ -142,7 +148,7 @@ class _Check:
     # Powers of two suit many ops, and different ones tell dimensions apart.
     self._sizes = {name: 8 << i for i, name in enumerate(op.signature.names)}
 
-  def run(self) -> None:
+  def check(self) -> None:
     op = self._op
     functions = (op.reference, op.results, op.jvp, op.transpose, op.backward)
     if not any(functions):
@@ -151,7 +157,7 @@ class _Check:
     wide = any(dtype.itemsize > 4 for dtype in self._dtypes.values())
     with jax.enable_x64(wide or jax.config.jax_enable_x64):
       try:
-        self._run()
+        self._trace()
       except (TypeError, ValueError) as error:
         sizes = ", ".join(f"{name} = {x}" for name, x in self._sizes.items())
         error.add_note(
@@ -161,7 +167,7 @@ class _Check:
         )
         raise
 
-  def _run(self):
+  def _trace(self):
     op = self._op
     avals = {
         name: jax.ShapeDtypeStruct(self._core(name), dtype)

@@ -41,10 +41,19 @@ def declared(
     buffers: Buffers,
     split: Split | None,
 ) -> Declaration:
-  """Returns what an author declares; see `kit.op`."""
+  """Returns what an author declares, or raises an error; see `kit.op`."""
   _check_kinds(
       name,
-      (name, library, signature, results, derivatives, choice, buffers),
+      {
+          "name": (name, str),
+          "library": (library, Library),
+          "signature": (signature, str),
+          "results": (results, Results),
+          "derivatives": (derivatives, Derivatives),
+          "choice": (choice, Choice),
+          "buffers": (buffers, Buffers),
+          **({} if split is None else {"split": (split, Split)}),
+      },
   )
   roles = _roles(name, operands)
   sizes = dict(results.sizes)
@@ -58,7 +67,6 @@ def declared(
       residuals=derivatives.residuals,
       attributes=schema,
   )
-  checking.check_sizes(name, parsed, sizes)
   weights = {n: x.weight_of for n, x in roles.items() if x.weight_of}
   same = _same_dtypes(dtypes, parsed, slots, weights)
   row_sums = tuple(n for n, x in roles.items() if x.row_sums)
@@ -70,16 +78,13 @@ def declared(
       (*roles, *by_name, *same.values(), *weights.values(),
        *in_place.values(), *itertools.chain(*needed_by.values())),
   )  # fmt: skip
-  checking.check_needed_by(name, derivatives, kept)
-  checking.check_in_place(name, in_place, {*visible, *kept})
-  checking.check_row_sums(name, row_sums, buffers.broadcast_operands)
   cotangents = ["d" + n for n in visible]
   known = (*slots, *dict.fromkeys((*kept, *visible)))
   rule = lambda kind, names: AuthorFunction.of(
       name, kind, getattr(derivatives, kind), names
   )
   key = library.prefix + name
-  return Declaration(
+  declaration = Declaration(
       name=name,
       library=library,
       signature=parsed,
@@ -127,15 +132,13 @@ def declared(
       forward_platforms=library.declare(key + "_fwd"),
       backward_platforms=library.declare(key + "_bwd", required=False),
   )
+  checking.check(declaration)
+  return declaration
 
 
-def _check_kinds(op: str, values: Sequence[Any]) -> None:
+def _check_kinds(op: str, arguments: Mapping[str, tuple[Any, type]]) -> None:
   """Raises TypeError or ValueError if an argument is none of its kind."""
-  kinds = {
-      "name": str, "library": Library, "signature": str, "results": Results,
-      "derivatives": Derivatives, "choice": Choice, "buffers": Buffers,
-  }  # fmt: skip
-  for (what, kind), value in zip(kinds.items(), values, strict=True):
+  for what, (value, kind) in arguments.items():
     if not isinstance(value, kind):
       raise TypeError(f"{op}: {what} must be a {kind.__name__}, got {value!r}.")
   if not op:
