@@ -46,6 +46,15 @@ def op(
   when the handler pays. Add rules for `derivatives` where those of the
   reference are slow. The other arguments are for ops that need them.
 
+  A signature has core dimensions, in NumPy's notation:
+
+    "(m,n),(n)->(m)"   # all operands have the same loops before these, or none
+    "(d),(d)?->(d)"    # calls may leave the second out, or pass None
+    "(n,*)->(n,*)"     # loops may trail, too; calls take the `axis` of n
+    "(3),(2h)->(h+1)"  # of size 3; of twice the size of h; longer than h by 1
+    "(n)->(k)"         # the attribute k, an np.int64, must be >= 0; or give a
+                       # function in `results.sizes`
+
   Functions that you pass take arrays positionally, and attributes as keywords.
   An absent operand is None.
 
@@ -54,14 +63,7 @@ def op(
       FFI targets `<name>_fwd` and, if the library has it, `<name>_bwd`, with
       the library's prefix in front.
     library: the shared object with the handlers.
-    signature: core dimensions in NumPy's notation, such as "(d),(d)?->(d),()".
-      Any dimensions may lead these: all operands have the same ones, or none.
-      "?": calls may leave the operand out, or pass None. "(n,*)": loop
-      dimensions may also trail; calls take an `axis`, that of the last core
-      dimension. A number is a dimension of that size, "(2h)" one of twice the
-      size of h, "(h+1)" one longer by 1. A result dimension that no operand has
-      is the attribute of that name, of type np.int64, which is then at least 0,
-      or is in `results`.
+    signature: the cores of operands and results, such as "(d),(d)?->(d),()".
     reference: the definition in plain jax.numpy, for one core. It returns all
       results. It runs on other platforms, and where no handler serves a call.
     dtypes: a list; all operands of a call, except weights, have the same dtype
@@ -69,16 +71,14 @@ def op(
       another operand stands for that operand's dtype.
     attributes: name to type: a NumPy scalar type, or an Attribute.
     operands: their names; by default those of the reference. Or a mapping from
-      names to kit.Operand, which says what they are: with a reference, only of
-      those that are more than an array.
+      names to kit.Operand. With a reference, it needs only the special ones.
     outputs: the names of the visible results; by default y, or y0, y1 and so
       on. If an operand has such a name, they are named result.
     results: dtypes and sizes of results that follow from nothing else.
     derivatives: rules for derivatives, and the results that they keep.
     choice: when a call runs the handler, and when the reference.
     buffers: how arrays lie in memory: in place, column-major, or broadcast.
-    split: how devices compute a core of which each has a piece. Without it, XLA
-      gathers such a core.
+    split: how devices compute a core in pieces. By default, XLA gathers it.
 
   Returns:
     A function of the operands (arrays) and attributes (keywords) that returns
@@ -87,8 +87,8 @@ def op(
   Raises:
     ValueError: the signature is malformed, names do not fit it or each other,
       there is an op of that name already, or derivatives would be wrong.
-    TypeError: an attribute has no type that FFI knows, an operand may have no
-      dtype, or a function does not return what the signature says.
+    TypeError: an argument is of no kind that it may be, or a function does not
+      return what the signature says.
     ImportError: the library lacks the forward handler, this jaxlib does not
       accept it, or another library has registered it. If there is no file,
       calls raise it.
