@@ -246,7 +246,8 @@ class KitDeclarationTest(parameterized.TestCase):
   )
   def test_results_that_are_no_dtypes(self, results):
     with self.assertRaisesRegex(
-        TypeError, "test_op: `results` must return a sequence of dtypes, got"
+        TypeError,
+        "test_op: `Results.dtypes` must return a sequence of dtypes, got",
     ):
       _declare("test_op", results=kit.Results(dtypes=results))
 
@@ -279,12 +280,20 @@ class KitDeclarationTest(parameterized.TestCase):
       (
           "(n)->(m)",
           {"m": lambda n: n, "k": lambda n: n},
-          r"`sizes` has \['k'\], but .*\['m'\]",
+          r"`Results.sizes` has \['k'\], but .*\['m'\]",
       ),
-      ("(n)->(n)", {"n": lambda n: n}, r"`sizes` has \['n'\], but .*\[\]"),
+      (
+          "(n)->(n)",
+          {"n": lambda n: n},
+          r"`Results.sizes` has \['n'\], but .*\[\]",
+      ),
       ("(n)->(m)", {"m": lambda k: k}, r"sizes\['m'\] has .* named \['k'\]"),
       ("(n)->(m)", {"m": lambda n: n / 2}, "'m' must be an integer of .* 4.0"),
-      ("(n)->(m)", {"m": lambda n: n - 9}, "at least 0, but `sizes` gives -1"),
+      (
+          "(n)->(m)",
+          {"m": lambda n: n - 9},
+          "at least 0, but `Results.sizes` gives -1",
+      ),
   )
   def test_sizes_that_are_none(self, signature, sizes, message):
     with self.assertRaisesRegex(ValueError, message):
@@ -515,7 +524,9 @@ class KitDeclarationTest(parameterized.TestCase):
       _declare("test_op", "(n),(n)->(n)", reference=lambda x: x)
 
   def test_number_of_result_dtypes(self):
-    with self.assertRaisesRegex(TypeError, "test_op: `results` gives 2, but"):
+    with self.assertRaisesRegex(
+        TypeError, "test_op: `Results.dtypes` gives 2, but"
+    ):
       _declare(
           "test_op", results=kit.Results(dtypes=lambda x: (x.dtype, x.dtype))
       )

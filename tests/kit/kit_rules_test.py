@@ -155,7 +155,9 @@ class KitRulesTest(parameterized.TestCase):
     declare_with(lambda x, r, dy: 2 * r * dy)
 
   def test_transpose_with_other_rules(self):
-    with self.assertRaisesRegex(ValueError, "with `transpose=` of all"):
+    with self.assertRaisesRegex(
+        ValueError, "with `Derivatives.transpose` of all"
+    ):
       declare(
           platforms=("cpu",),
           operands=("x",),

@@ -158,12 +158,12 @@ class RefusedTest(parameterized.TestCase):
               "signature": "(n)->(m)",
               "results": kit.Results(sizes={"m": lambda n: n}),
           },
-          "with `sizes`",
+          "with `Results.sizes`",
       ),
       ({"dtypes": None}, "no `dtypes`"),
       (
           {"derivatives": kit.Derivatives(skips_gradients=True)},
-          "with `skips_gradients`",
+          "with `Derivatives.skips_gradients`",
       ),
       (
           {

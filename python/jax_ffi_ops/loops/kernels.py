@@ -127,12 +127,12 @@ def _check(op, cores, shared, backward):
           x.is_dictionary or isinstance(x.type, list)
           for x in op.attributes.values()
       ),
-      "`parameters`": op.parameters,
-      "`residuals`": op.residuals,
-      "`sizes`": op.sizes,
-      "`stretched` operands": op.stretched,
-      "`weights`": op.weights,
-      "`skips_gradients`": op.skips_gradients,
+      "`Operand.parameter`": op.parameters,
+      "`Derivatives.residuals`": op.residuals,
+      "`Results.sizes`": op.sizes,
+      "`Operand.stretched`": op.stretched,
+      "`Operand.weight_of`": op.weights,
+      "`Derivatives.skips_gradients`": op.skips_gradients,
       "no reference": op.reference is None,
       "no `dtypes`": None in op.dtypes,
       "its own rule of derivatives": backward

@@ -31,13 +31,13 @@ def check(op: Declaration) -> None:
 
 
 def _check_sizes(op: Declaration) -> None:
-  """Raises ValueError if `sizes` has others than dimensions of results."""
+  """Raises ValueError if `Results.sizes` names other dimensions."""
   dimensions = op.signature.result_names
   others = sorted(op.sizes.keys() - dimensions)
   if others:
     raise ValueError(
-        f"{op.name}: `sizes` has {others}, but the dimensions that results"
-        f" alone have in {op.signature} are {sorted(dimensions)}."
+        f"{op.name}: `Results.sizes` has {others}, but the dimensions that"
+        f" results alone have in {op.signature} are {sorted(dimensions)}."
     )
 
 
@@ -100,13 +100,13 @@ def _check_transpose(op: Declaration) -> None:
   others = op.jvp or op.backward or op.residuals or op.backward_platforms
   if op.transpose and op.is_linear and others:
     raise ValueError(
-        f"{op.name}: with `transpose=` of all operands, there are no residuals,"
-        " no other rule, and no backward handler."
+        f"{op.name}: with `Derivatives.transpose` of all operands, there are no"
+        " residuals, no other rule, and no backward handler."
     )
   if op.transpose and not op.linear:
     raise ValueError(
-        f"{op.name}: the op is linear in the operands that `transpose=` does"
-        " not take, but it takes all of them."
+        f"{op.name}: the op is linear in the operands that"
+        " `Derivatives.transpose` does not take, but it takes all of them."
     )
 
 

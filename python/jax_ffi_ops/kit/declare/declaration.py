@@ -123,7 +123,7 @@ class Declaration:
       attributes: all of them.
 
     Raises:
-      ValueError: `sizes=` gives no size.
+      ValueError: `Results.sizes` gives no size.
     """
     dims = self.axes[name][0]
     known = {**attributes.plain, **sizes}
@@ -133,7 +133,7 @@ class Declaration:
     return tuple(core_sizes.size(dim, known) for dim in dims)
 
   def _computed(self, name, known):
-    """Returns the size that `sizes=` gives for a name."""
+    """Returns the size that `Results.sizes` gives for a name."""
     function = self.sizes[name]
     values = {n: known[n] for n in function.names}
     size = function.function(*values.values())
@@ -144,7 +144,7 @@ class Declaration:
       return size
     raise ValueError(
         f"{self.name}: the size of {name!r} must be an integer of at least 0,"
-        f" but `sizes` gives {size!r} for {values}."
+        f" but `Results.sizes` gives {size!r} for {values}."
     )
 
   @functools.cached_property
@@ -223,15 +223,15 @@ class Declaration:
   def result_dtypes(self, operands: Avals, attributes: Value) -> list[np.dtype]:
     """Returns the dtypes of all results, given cores of the operands."""
     if self.results is not None:
-      source = "`results`"
+      source = "`Results.dtypes`"
       avals = dict(
           zip(self.operands, (jax.ShapeDtypeStruct(*x) for x in operands))
       )
       dtypes = self.results(*map(avals.get, self.slots), **attributes.plain)
       if not isinstance(dtypes, (list, tuple)):
         raise TypeError(
-            f"{self.name}: `results` must return a sequence of dtypes, got"
-            f" {dtypes!r}."
+            f"{self.name}: `Results.dtypes` must return a sequence of dtypes,"
+            f" got {dtypes!r}."
         )
     elif self.reference is not None:
       source = "the reference"

@@ -56,7 +56,7 @@ class Signature:
         raise ValueError(
             f"Nothing gives the size of the result dimension {name!r} of"
             f" {text!r}: no operand that all calls have, no attribute of type"
-            " np.int64, and no function in `sizes`."
+            " np.int64, and no function in `Results.sizes`."
         )
     starred = frozenset(i for i, x in enumerate(operands) if x[1])
     if any(x[1] != bool(starred) for x in results):
