@@ -4,7 +4,7 @@
 A forward operand may broadcast in any way; a backward handler sums only over
 rows, the last of the loop dimensions. So this passes an operand as the handler
 wants it, and sums the rest of its cotangent here. For a call of "(d),(d)->(d)"
-that declares `weights={"w": "x"}`:
+whose w is `kit.Operand(weight_of="x")`:
 
   operand         x [5, 7, d]   w [5, 1, d]   (one weight per example of a vmap)
   passed          x [5, 7, d]   w [5, d]      batch_rank = 1: 5 loops, 7 rows
