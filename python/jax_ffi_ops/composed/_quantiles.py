@@ -12,6 +12,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.composed import _inexact
+from jax_ffi_ops.kit.operands import ARRAYS
 from jax_ffi_ops.ops.common import namesake
 from jax_ffi_ops.ops.common import reductions
 from jax_ffi_ops.ops.partition import partition
@@ -19,7 +20,6 @@ from jax_ffi_ops.ops.sort import sort
 
 OPS = (*kit.ops_of(sort), *kit.ops_of(partition))
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_ARRAYS = (jax.Array, np.ndarray, np.generic)
 # Of fewer elements, a sort takes less time. Of more, float32 does not hold all
 # their numbers, and partition not all their indices.
 _LEAST_SELECTED, _MOST_SELECTED = 8192, 2**24
@@ -93,7 +93,7 @@ def compute(
       or not axes
       or a.size == 0
       or method not in _METHODS
-      or not isinstance(q, (float, *_ARRAYS))
+      or not isinstance(q, (float, *ARRAYS))
       or np.ndim(q) > 1
       or not jnp.issubdtype(jnp.result_type(q), jnp.floating)
   ):

@@ -25,6 +25,7 @@ from jax_ffi_ops.doctor import cuda_versions
 from jax_ffi_ops.doctor import fresh_pages
 from jax_ffi_ops.doctor import isolated
 from jax_ffi_ops.doctor import speeds
+from jax_ffi_ops.doctor.report import Line
 from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit.load import abi
 from jax_ffi_ops.timing.cases import CASES
@@ -34,8 +35,6 @@ _LEVELS = {0: "not x86-64", 1: "x86-64", 3: "x86-64-v3", 4: "x86-64-v4"}
 _THREADS = ""
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
   _THREADS = " (free-threaded, which is not supported: nothing was tried on it)"
-
-Line = tuple[str, bool | None]  # As examining.py has it.
 
 
 def _versions() -> Iterator[Line]:

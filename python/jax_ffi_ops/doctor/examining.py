@@ -13,6 +13,7 @@ import jax
 from jax_ffi_ops.doctor import cuda_versions
 from jax_ffi_ops.doctor import inspecting
 from jax_ffi_ops.doctor import isolated
+from jax_ffi_ops.doctor.report import Line
 from jax_ffi_ops.kit.load import abi
 from jax_ffi_ops.kit.load import elf_sections
 from jax_ffi_ops.kit.load import symbols
@@ -20,10 +21,8 @@ from jax_ffi_ops.kit.load.library import Library
 
 _LISTED = 10  # symbols, at most
 
-# A line of the report, and whether it tells of something that was tried and is
-# well (True), of something wrong (False), or neither (None). Or, before what may
-# end the process: the line to print then, but for its end, and what is left.
-Line = tuple[str, bool | None]
+# Before what may end the process: the line to print then, but for its end, and
+# what is left.
 Step = tuple[str, list]
 
 

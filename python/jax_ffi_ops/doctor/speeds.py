@@ -6,6 +6,7 @@ import os
 
 from jax_ffi_ops.doctor import isolated
 from jax_ffi_ops.doctor import levels
+from jax_ffi_ops.doctor.report import Line
 from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.timing import rounds
 from jax_ffi_ops.timing.cases import CASES
@@ -17,8 +18,6 @@ _LEVEL_ROUNDS = 5  # Each has the least time of the fewest calls.
 _BUSY = 0.25
 # If the quartiles of a ratio are so far from each other, it tells little.
 _NOISY = 1.5
-
-Line = tuple[str, bool | None]  # As command.py has it.
 
 
 def lines(names: Sequence[str] = (), seconds: float = 60) -> Iterator[Line]:

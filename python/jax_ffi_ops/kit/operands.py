@@ -17,7 +17,7 @@ from jax_ffi_ops.kit.declare import attributes as attribute_types
 from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.declare.value import Value
 
-_ARRAYS = (jax.Array, np.ndarray, np.generic)
+ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
 def call_of(
@@ -90,9 +90,9 @@ def _present(op, operands):
 def _array(what, x, core, allowed):
   """Returns an operand as an array of an allowed dtype."""
   # A Python number is an array where only a scalar is asked for.
-  if not isinstance(x, _ARRAYS if core else (*_ARRAYS, numbers.Number)):
+  if not isinstance(x, ARRAYS if core else (*ARRAYS, numbers.Number)):
     raise TypeError(f"{what} must be an array, got {x!r}.")
-  dtype = x.dtype if isinstance(x, _ARRAYS) else jnp.result_type(x)
+  dtype = x.dtype if isinstance(x, ARRAYS) else jnp.result_type(x)
   dtypes.check(what, dtype, allowed)
   x = jnp.asarray(x)
   # Without x64, jnp.asarray narrows NumPy's arrays to 32 bits, but not jax's.

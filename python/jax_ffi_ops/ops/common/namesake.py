@@ -12,9 +12,9 @@ import numpy as np
 
 from jax_ffi_ops.kit import dtypes
 from jax_ffi_ops.kit.function import Op
+from jax_ffi_ops.kit.operands import ARRAYS
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
 def documented(text: str, **words: str) -> Callable[[_Function], _Function]:
@@ -67,7 +67,7 @@ def array_and_axis(
     a: Any, axis: Any, allowed: Collection[np.dtype]
 ) -> tuple[jax.Array, int] | None:
   """Does what along_axis does, for dtypes that are given."""
-  if not isinstance(a, _ARRAYS) or not dtypes.is_allowed(a.dtype, allowed):
+  if not isinstance(a, ARRAYS) or not dtypes.is_allowed(a.dtype, allowed):
     return None
   x = jnp.asarray(a)
   if axis is None:
@@ -91,7 +91,7 @@ def axes_of(
   Returns:
     None of them if the call is left to the namesake.
   """
-  if not isinstance(a, _ARRAYS) or not dtypes.is_allowed(a.dtype, allowed):
+  if not isinstance(a, ARRAYS) or not dtypes.is_allowed(a.dtype, allowed):
     return ()
   axes = tuple(range(a.ndim)) if axis is None else axis
   axes = axes if isinstance(axes, tuple) else (axes,)
