@@ -215,11 +215,6 @@ class Declaration:
   def is_differentiable(dtype: Any) -> bool:
     return dtype_rules.is_differentiable(dtype)
 
-  def split_results(self, results: Sequence[Any]) -> tuple[list, list]:
-    """Returns the results that a caller sees, and the others."""
-    visible = len(self.outputs)
-    return list(results[:visible]), list(results[visible:])
-
   def result_dtypes(self, operands: Avals, attributes: Value) -> list[np.dtype]:
     """Returns the dtypes of all results, given cores of the operands."""
     if self.results is not None:

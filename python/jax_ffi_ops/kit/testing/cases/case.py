@@ -162,7 +162,7 @@ class Case:
     if self.reference is None and self.op.reference is None:
       raise ValueError(self._lacks_reference())
     reference = self.reference or (
-        lambda *xs: tuple(self.op.split_results(self._reference(*xs))[0])
+        lambda *xs: self._reference(*xs)[: len(self.op.outputs)]
     )
     return oracle.Oracle(reference, ranks, self.trailing)
 
