@@ -29,7 +29,7 @@ import jax
 
 import catalog
 import contenders
-from jax_ffi_ops.kit.calls import choice
+from jax_ffi_ops import kit
 from jax_ffi_ops.timing import rounds
 import measurement
 
@@ -120,7 +120,7 @@ def main() -> int:
     ops = dict.fromkeys(op for op, *_ in chosen)
     chosen, options.rounds = list(map(_tiny, ops)), 1
   if options.tiny or options.at_any_speed:
-    with choice.handlers_at_any_speed():
+    with kit.handlers_at_any_speed():
       return _measure(chosen, options)
   return _measure(chosen, options)
 

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops import kit
 from jax_ffi_ops import permutation
-from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 
 
 def _is_known(kind):
@@ -38,7 +38,7 @@ class PermutationTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
     self.key = jax.random.key(3)
 
   def _check(self, key, x, *args):

@@ -13,7 +13,6 @@ import sorted_arrays
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.testing import handlers_at_any_speed
 from jax_ffi_ops.kit.testing.cases import devices
 
 # jax 0.12 does not keep the order of equal elements: zeros, subnormal numbers.
@@ -44,7 +43,7 @@ class QuantileTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
 
   def _check(self, name, *args, **kwargs):
     expected = getattr(jnp, name)(*args, **kwargs)

@@ -7,7 +7,7 @@ from absl.testing import parameterized
 import jax
 import numpy as np
 
-from jax_ffi_ops.kit import testing
+from jax_ffi_ops import kit
 from jax_ffi_ops.kit.testing.cases import devices
 
 
@@ -15,7 +15,7 @@ class SameAsJaxTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(testing.handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
     self.enter_context(devices.on_cpu())
 
   def assert_same(self, found: Any, expected: Any) -> None:

@@ -13,7 +13,6 @@ import numpy as np
 import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
-from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 from jax_ffi_ops.kit.declare import attributes
 
 _LIBRARY = kit.Library(
@@ -41,7 +40,7 @@ class KitAttributesTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
 
   @parameterized.parameters(
       (1,), (1.0,), (np.float32(1),), (np.float64(1),), (np.int8(1),)

@@ -11,7 +11,6 @@ import numpy as np
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 
 _LIBRARY = kit.Library(
     pathlib.Path(jax_ffi_ops.__file__).parent / "ops/librms_norm_ext.so"
@@ -46,7 +45,7 @@ class KitCallTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
     self.x = np.random.default_rng(0).normal(size=(3, 5)).astype("float32")
     self.expected = np.asarray(jax_ffi_ops.rms_norm(self.x, eps=0.5))
 

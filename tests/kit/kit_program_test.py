@@ -13,8 +13,8 @@ from jax.sharding import PartitionSpec
 import numpy as np
 
 from jax_ffi_ops import add_rms_norm
+from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
-from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 from jax_ffi_ops.kit.op import find
 from jax_ffi_ops.kit.testing.cases import devices
 from jax_ffi_ops.kit.testing.exactness import checks
@@ -46,7 +46,7 @@ class KitProgramTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     jax.clear_caches()  # With pytest, others traced the same calls without it.
-    self.enter_context(handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
     self.x = _normal(8, 6, 16)
     self.scale = _normal(16, seed=1)
     self.args = (self.x, self.scale)

@@ -17,7 +17,6 @@ from jax_ffi_ops import rms_norm
 from jax_ffi_ops import sort
 from jax_ffi_ops import top_k
 from jax_ffi_ops.kit.calls.backward import BackwardCall
-from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.declare.value import Value
 import python_process
@@ -305,7 +304,7 @@ class KitRulesTest(parameterized.TestCase):
     self.assertIn(why, explained())
     self.assertNotIn("@kit_test_op_fwd", lowered())
     self.assertIn("@kit_test_op_bwd", lowered())
-    with handlers_at_any_speed():
+    with kit.handlers_at_any_speed():
       self.assertIn("on cpu: forward: handler kit_test_op_fwd", explained())
       self.assertIn("@kit_test_op_fwd", lowered())
     self.assertIn(why, explained())
@@ -345,7 +344,7 @@ class KitRulesTest(parameterized.TestCase):
         )
         with kit.using("handler"):  # The innermost one counts.
           self.assertTrue(runs_handler(large, large[0]))
-    with handlers_at_any_speed(), kit.using("reference"):
+    with kit.handlers_at_any_speed(), kit.using("reference"):
       self.assertFalse(runs_handler(large, large[0]))
 
   @parameterized.parameters(

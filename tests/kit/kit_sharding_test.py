@@ -17,7 +17,6 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
-from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 from jax_ffi_ops.kit.calls.loop_axes import LoopAxes
 from jax_ffi_ops.kit.primitives import mesh_axes
 from jax_ffi_ops.kit.testing.cases import devices
@@ -94,7 +93,7 @@ class KitShardingTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
     self.x = _normal(8, 8, 16)
     self.scale = _normal(16, seed=1)
     self.args = (self.x, self.scale)

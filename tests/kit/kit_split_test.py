@@ -22,7 +22,6 @@ from jax_ffi_ops import kit
 from jax_ffi_ops import layer_norm
 from jax_ffi_ops import rms_norm
 from jax_ffi_ops import softmax
-from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
 from jax_ffi_ops.kit.testing.cases import devices
 from jax_ffi_ops.kit.testing.cases.programs import Program
 
@@ -77,7 +76,7 @@ class _TestCase(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
 
   def check_gathers_states(self, program):
     """No device has a whole core, or gets more than 3 numbers of each piece."""

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jax_ffi_ops
-from jax_ffi_ops.kit import testing
+from jax_ffi_ops import kit
 
 _ROWS = ("add_rms_norm", "layer_norm", "rms_norm", "softmax")
 _SCANS = ("cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum")
@@ -45,7 +45,7 @@ class InPlaceTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64())
-    self.enter_context(testing.handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
 
   @parameterized.product(name=_ROWS, dtype=_DTYPES, shape=_SHAPES)
   def test_same_bits(self, name, dtype, shape):

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jax_ffi_ops
-from jax_ffi_ops.kit.testing import handlers_at_any_speed
+from jax_ffi_ops import kit
 
 _MIB = 2**20
 _OPS = {
@@ -80,5 +80,5 @@ def memory(op: str) -> None:
 
 
 if __name__ == "__main__":
-  with handlers_at_any_speed():
+  with kit.handlers_at_any_speed():
     {"bits": bits, "memory": memory}[sys.argv[1]](*sys.argv[2:])

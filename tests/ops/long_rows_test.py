@@ -16,7 +16,7 @@ import jax
 import numpy as np
 from own_case import own_case
 
-from jax_ffi_ops.kit import testing
+from jax_ffi_ops import kit
 from jax_ffi_ops.kit.testing.cases import choices
 from jax_ffi_ops.kit.testing.cases import transforms
 
@@ -39,7 +39,7 @@ class LongRowsTest(parameterized.TestCase):
     case = dataclasses.replace(case, slots=slots)
     operands = case.arrays((1,))
     args = (operands, case.cotangents(operands))
-    with testing.handlers_at_any_speed():
+    with kit.handlers_at_any_speed():
       one = jax.jit(transforms.vjp(case))(*args)
       each = lambda x: np.broadcast_to(x, (rows, *np.shape(x)))
       many = jax.jit(jax.vmap(transforms.vjp(case)))(*jax.tree.map(each, args))

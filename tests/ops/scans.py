@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
@@ -97,7 +96,7 @@ class ScanTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(testing.handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
 
   def array(self, dtype, shape):
     rng = np.random.default_rng([*jnp.dtype(dtype).name.encode(), *shape])

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
 
@@ -172,7 +171,7 @@ class PartitionTestCase(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(testing.handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
 
   def check(self, x: Any, order: np.ndarray, axis: int, y: Any, label: str):
     """Fails unless y is right, given the indices that partition x."""

@@ -12,7 +12,7 @@ from jax.sharding import PartitionSpec as P
 import numpy as np
 
 import jax_ffi_ops
-from jax_ffi_ops.kit.calls.choice import handlers_at_any_speed
+from jax_ffi_ops import kit
 from jax_ffi_ops.kit.testing.cases import devices
 
 devices.force()
@@ -43,7 +43,7 @@ class CacheTest(absltest.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
 
   def _check(self, x, calls):
     """Each call compiles once, and has its own results, on 1 and 4 devices.

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import sorted_arrays
 
+from jax_ffi_ops import kit
 from jax_ffi_ops import nonzero
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Case
@@ -49,7 +50,7 @@ class SameAsJaxTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(testing.handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
 
   def check(self, a, size=None, fill_value=None):
     """Compares with NumPy, and types with those of jax.numpy."""

@@ -6,6 +6,7 @@ from absl.testing import parameterized
 import jax
 import numpy as np
 
+from jax_ffi_ops import kit
 from jax_ffi_ops import softmax
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
@@ -50,7 +51,7 @@ class ArgumentsTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(testing.handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
     self.x = np.random.default_rng(0).normal(size=(3, 4, 5))
 
   def _check(self, *arguments):

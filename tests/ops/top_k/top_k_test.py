@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import sorted_arrays
 
+from jax_ffi_ops import kit
 from jax_ffi_ops import top_k
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Case
@@ -88,7 +89,7 @@ class SameAsJaxTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(testing.handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
 
   def check(self, xs, ks, function=top_k):
     """Makes all calls in one program, which compiles in less time."""

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops import kit
 from jax_ffi_ops import tridiagonal_solve
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Case
@@ -50,7 +51,7 @@ class TridiagonalTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(testing.handlers_at_any_speed())
+    self.enter_context(kit.handlers_at_any_speed())
 
   def _check(self, dl, d, du, b, x):
     """Fails unless A x is b, but for rounding errors.

@@ -21,16 +21,13 @@ environment variable JAX_FFI_OPS_THOROUGH_TESTS=1 it takes twice as long, and
 tries all meshes, sizes, dtypes and axes together.
 
 Handlers run also where `is_faster` says that the reference is faster. In tests
-of your own, `testing.handlers_at_any_speed()` is a context that has this effect.
+of your own, `kit.handlers_at_any_speed()` is a context that has this effect.
 
 The import asks JAX for 8 CPU devices and has to come before its first use.
 """
 
 import gc
 
-from jax_ffi_ops.kit.calls.choice import (
-    handlers_at_any_speed as handlers_at_any_speed,
-)
 from jax_ffi_ops.kit.testing.cases import devices
 from jax_ffi_ops.kit.testing.cases.case import Case as Case
 from jax_ffi_ops.kit.testing.cases.case import Operand as Operand
