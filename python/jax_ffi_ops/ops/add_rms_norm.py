@@ -67,7 +67,7 @@ def add_rms_norm(
     residual: jax.Array,
     scale: jax.Array | None = None,
     *,
-    eps: float = 1e-6,
+    eps: float = norms.EPS,
     in_place: bool = False,
 ) -> tuple[jax.Array, jax.Array]:
   """Adds two arrays and divides the last axis by its root mean square.

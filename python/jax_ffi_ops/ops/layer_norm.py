@@ -125,7 +125,7 @@ def layer_norm(
     scale: jax.Array | None = None,
     bias: jax.Array | None = None,
     *,
-    eps: float = 1e-6,
+    eps: float = norms.EPS,
     in_place: bool = False,
 ) -> jax.Array:
   """Shifts and scales the last axis of `x` to mean 0 and variance 1.

@@ -87,7 +87,7 @@ def rms_norm(
     x: jax.Array,
     scale: jax.Array | None = None,
     *,
-    eps: float = 1e-6,
+    eps: float = norms.EPS,
     in_place: bool = False,
 ) -> jax.Array:
   """Divides the last axis of `x` by its root mean square.

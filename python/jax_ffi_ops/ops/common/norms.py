@@ -8,6 +8,9 @@ from jax_ffi_ops.kit.declare.groups import Operand
 from jax_ffi_ops.kit.faster import faster_for_rows
 from jax_ffi_ops.kit.faster import Least
 
+# The default of `eps`: what keeps a row of zeros from a division by zero.
+EPS = 1e-6
+
 # One element for each element of a row of x; its gradient is a sum over rows.
 WEIGHT = Operand(parameter=True, weight_of="x", row_sums=True)
 
