@@ -12,7 +12,7 @@ import numpy as np
 from jax_ffi_ops.kit import dtypes as dtype_rules
 from jax_ffi_ops.kit.calls import base
 from jax_ffi_ops.kit.calls import choice
-from jax_ffi_ops.kit.calls import loops
+from jax_ffi_ops.kit.calls import mapping
 from jax_ffi_ops.kit.calls.base import ArrayType
 from jax_ffi_ops.kit.calls.dimensions import Dimensions
 from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
@@ -166,7 +166,7 @@ class ForwardCall(base.HandlerCall):
       return function({names[i]: x for i, x in zip(taken, cores)}, attributes)
 
     dims = self.dimensions_of(arrays)
-    mapped = loops.loop(on_cores, [dims.arrays[i] for i in taken])
+    mapped = mapping.loop(on_cores, [dims.arrays[i] for i in taken])
     return mapped(*(values[i] for i in taken))
 
   def reference(self, arrays: Sequence[jax.Array]) -> dict[str, jax.Array]:

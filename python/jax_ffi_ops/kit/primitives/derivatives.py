@@ -21,7 +21,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jax_ffi_ops.kit.calls import loops
+from jax_ffi_ops.kit.calls import mapping
 from jax_ffi_ops.kit.calls.backward import BackwardCall
 from jax_ffi_ops.kit.calls.dimensions import Parts
 from jax_ffi_ops.kit.calls.tangent import TangentCall
@@ -150,7 +150,7 @@ def by_rule(
   for x, (parts, dtype) in zip(found, gradients.values(), strict=True):
     full = dims.full(parts.core)
     # Sums are over what the rule returns, and rounded once.
-    results.append(loops.sum_to(_full(x, full), full, parts).astype(dtype))
+    results.append(mapping.sum_to(_full(x, full), full, parts).astype(dtype))
   return results
 
 
@@ -210,7 +210,7 @@ def _shapes(types):
 
 
 def _full(x: jax.Array, shape: Parts) -> jax.Array:
-  return loops.broadcast(x, len(shape.core), shape)
+  return mapping.broadcast(x, len(shape.core), shape)
 
 
 def _full_cotangents(call, arrays):

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jax_ffi_ops.kit.calls import loops
+from jax_ffi_ops.kit.calls import mapping
 from jax_ffi_ops.kit.calls.dimensions import Dimensions
 from jax_ffi_ops.kit.calls.dimensions import Parts
 from jax_ffi_ops.kit.calls.forward import ForwardCall
@@ -152,7 +152,7 @@ class Exchange:
 
     parts = dict(zip(self.pieces, self._dims.arrays))
     shapes = [*map(parts.get, pieces), *map(self._state_parts, flat)]
-    return loops.loop(on_cores, shapes)(*pieces.values(), *flat)
+    return mapping.loop(on_cores, shapes)(*pieces.values(), *flat)
 
   def _state_parts(self, x: jax.Array) -> Parts:
     dims = self._state_dims

@@ -14,7 +14,7 @@ from jax.extend import core as jex_core
 from jax.interpreters import mlir
 
 from jax_ffi_ops.kit import _jax
-from jax_ffi_ops.kit.calls import loops
+from jax_ffi_ops.kit.calls import mapping
 from jax_ffi_ops.kit.calls.base import Broadcast
 from jax_ffi_ops.kit.calls.base import orders
 from jax_ffi_ops.kit.calls.choice import Code
@@ -145,12 +145,12 @@ def _with_all_loops(primitive, broadcast: Broadcast):
 
   def call(*operands):
     filled = [
-        loops.fill(x, own, full)
+        mapping.fill(x, own, full)
         for x, (own, full) in zip(operands, broadcast.operands)
     ]
     results = primitive.bind(*filled, call=broadcast.call)
     return [
-        loops.sum_to(x, full, own)
+        mapping.sum_to(x, full, own)
         for x, (full, own) in zip(results, broadcast.results)
     ]
 

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jax_ffi_ops.kit.calls import loops
+from jax_ffi_ops.kit.calls import mapping
 from jax_ffi_ops.kit.calls.backward import BackwardCall
 from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.calls.tangent import TangentCall
@@ -130,7 +130,7 @@ def _visible(call, operands, moving, over):
 def _results(call, operands, types, over, skips=True) -> dict[str, Any]:
   found = Exchange(call, call.op.split, operands, over, skips).results()
   return {
-      name: loops.broadcast(
+      name: mapping.broadcast(
           x.astype(types[name].dtype), len(types[name].parts.core),
           types[name].parts,
       )
