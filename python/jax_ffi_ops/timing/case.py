@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 import jax_ffi_ops
 from jax_ffi_ops.timing import operands
-from jax_ffi_ops.timing.operands import Operand
+from jax_ffi_ops.timing.operands import Array
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Case:
 
   function: Callable[..., Any]
   peers: Mapping[str, Callable[..., Any]]
-  operands: Callable[..., Sequence[Operand]]
+  operands: Callable[..., Sequence[Array]]
   sizes: Sequence[str]
   typical: str = ""
   attributes: Callable[..., Mapping[str, Any]] = lambda *size: {}

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 
-class Operand(NamedTuple):
+class Array(NamedTuple):
   """One operand of a function.
 
   Attributes:
@@ -41,24 +41,24 @@ def _draw(draw, shape, dtype, key):
   return draw(key, shape).astype(dtype)
 
 
-def array(*shape: int) -> Operand:
+def array(*shape: int) -> Array:
   """Normal numbers, or integers of random bits."""
-  return Operand(shape)
+  return Array(shape)
 
 
-def weight(*shape: int) -> Operand:
+def weight(*shape: int) -> Array:
   """Numbers in [1, 2), the same in all sets."""
-  return Operand(shape, _draw_weight, shared=True)
+  return Array(shape, _draw_weight, shared=True)
 
 
 def _draw_weight(key, shape):
   return 1 + jax.random.uniform(key, shape)
 
 
-def indices(below: int, *shape: int) -> Operand:
+def indices(below: int, *shape: int) -> Array:
   """Integers in [0, below)."""
   draw = lambda key, shape: jax.random.randint(key, shape, 0, below)
-  return Operand(shape, draw, "int32")
+  return Array(shape, draw, "int32")
 
 
 def keys() -> Iterator[jax.Array]:
@@ -67,7 +67,7 @@ def keys() -> Iterator[jax.Array]:
 
 
 def make_sets(
-    described: Sequence[Operand],
+    described: Sequence[Array],
     function: Callable[..., Any],
     dtype: str,
     count: int,
@@ -83,7 +83,7 @@ def make_sets(
   left = keys()
   results = jax.eval_shape(function, *(x.abstract(dtype) for x in described))
   floats = [
-      Operand(x.shape, dtype=x.dtype)
+      Array(x.shape, dtype=x.dtype)
       for x in jax.tree.leaves(results)
       if jnp.issubdtype(x.dtype, jnp.inexact)
   ]

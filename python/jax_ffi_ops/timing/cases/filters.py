@@ -8,8 +8,8 @@ import numpy as np
 import jax_ffi_ops
 from jax_ffi_ops.timing.case import Case
 from jax_ffi_ops.timing.case import ours
+from jax_ffi_ops.timing.operands import Array
 from jax_ffi_ops.timing.operands import array
-from jax_ffi_ops.timing.operands import Operand
 
 # Of lfilter, of order 1; and of each section of sosfilt, as a row has them.
 B, A = (0.1, 0.05), (1.0, -0.9)
@@ -59,7 +59,7 @@ def _spline_filter(x):
 
 def _image_and_places(side, n):
   draw = lambda key, shape: jax.random.uniform(key, shape, maxval=side - 1.0)
-  return Operand((side, side), jax.random.uniform), Operand((2, n), draw)
+  return Array((side, side), jax.random.uniform), Array((2, n), draw)
 
 
 _FLOAT32 = dict(dtypes=("float32",))
@@ -85,7 +85,7 @@ CASES = {
     "sosfilt": Case(
         ours("sosfilt"),
         {"jax.lax.scan": _sosfilt},
-        lambda *shape: (Operand((4, 6), _draw_sections), array(*shape)),
+        lambda *shape: (Array((4, 6), _draw_sections), array(*shape)),
         sizes=_SIGNALS,
         **_FLOAT32,
     ),

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import jax_ffi_ops
 from jax_ffi_ops.timing.case import Case
 from jax_ffi_ops.timing.case import ours
+from jax_ffi_ops.timing.operands import Array
 from jax_ffi_ops.timing.operands import array
-from jax_ffi_ops.timing.operands import Operand
 
 ALPHA = 0.1  # of ema
 LAMBDA = 0.95  # of gae
@@ -54,7 +54,7 @@ CASES = {
     "discounted_returns": Case(
         ours("discounted_returns"),
         {"jax.lax.scan": _returns},
-        lambda *shape: (array(*shape), Operand(shape, _draw_factors)),
+        lambda *shape: (array(*shape), Array(shape, _draw_factors)),
         sizes=_STEPS,
         typical="1024x256",
         streams={"forward": 3},  # rewards, discounts, returns
@@ -80,7 +80,7 @@ CASES = {
     "linear_recurrence": Case(
         ours("linear_recurrence"),
         {"associative_scan": _linear_recurrence},
-        lambda *shape: (Operand(shape, _draw_factors), array(*shape)),
+        lambda *shape: (Array(shape, _draw_factors), array(*shape)),
         sizes=(
             "2x32x8",
             "8x256x64",

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jax_ffi_ops.timing.case import Case
 from jax_ffi_ops.timing.case import ours
 from jax_ffi_ops.timing.cases import sorts
+from jax_ffi_ops.timing.operands import Array
 from jax_ffi_ops.timing.operands import array
-from jax_ffi_ops.timing.operands import Operand
 
 
 def _matrix(rows, cols):
@@ -104,7 +104,7 @@ CASES = {
     "nonzero": Case(
         ours("nonzero"),
         {"jax.numpy": jnp.nonzero},
-        lambda n: (Operand((n,), _draw_a_tenth),),
+        lambda n: (Array((n,), _draw_a_tenth),),
         sizes=("1000", "100000", "1048576", "16777216"),
         typical="1048576",
         attributes=lambda n: {"size": n // 8},

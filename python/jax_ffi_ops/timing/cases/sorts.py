@@ -6,9 +6,9 @@ import jax.numpy as jnp
 
 from jax_ffi_ops.timing.case import Case
 from jax_ffi_ops.timing.case import ours
+from jax_ffi_ops.timing.operands import Array
 from jax_ffi_ops.timing.operands import array
 from jax_ffi_ops.timing.operands import indices
-from jax_ffi_ops.timing.operands import Operand
 
 # Small ones first; many short rows, long ones, and one row.
 ROWS = dict(
@@ -54,7 +54,7 @@ CASES = {
     "permutation": Case(
         ours("permutation"),
         {"jax.random": jax.random.permutation},
-        lambda n: (Operand((2,), _draw_key, "uint32"), array(n)),
+        lambda n: (Array((2,), _draw_key, "uint32"), array(n)),
         sizes=("1000", "1048576"),
     ),
     "sort": Case(

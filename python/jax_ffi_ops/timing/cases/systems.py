@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import jax_ffi_ops
 from jax_ffi_ops.timing.case import Case
 from jax_ffi_ops.timing.case import ours
+from jax_ffi_ops.timing.operands import Array
 from jax_ffi_ops.timing.operands import array
-from jax_ffi_ops.timing.operands import Operand
 
 _SYSTEMS = dict(
     sizes=("16x16x1", "64x4096x1", "256x256x16", "4096x256x1"),
@@ -56,7 +56,7 @@ def _draw_dominated(key, shape):
 
 
 def _banded(systems, n, k):
-  diagonals = Operand((systems, _L + _U + 1, n), _draw_dominated)
+  diagonals = Array((systems, _L + _U + 1, n), _draw_dominated)
   return diagonals, array(systems, n, k)
 
 
@@ -65,8 +65,8 @@ def _draw_two(key, shape):
 
 
 def _tridiagonal(systems, n, k):
-  below_one = Operand((systems, n), jax.random.uniform)
-  diagonal = Operand((systems, n), _draw_two)
+  below_one = Array((systems, n), jax.random.uniform)
+  diagonal = Array((systems, n), _draw_two)
   return below_one, diagonal, below_one, array(systems, n, k)
 
 
