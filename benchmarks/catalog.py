@@ -5,7 +5,7 @@ import importlib.util
 import pathlib
 import sys
 
-from jax_ffi_ops.timing.case import Case
+from jax_ffi_ops.timing.case import Timed
 
 _FOLDER = pathlib.Path(__file__).with_name("ops")
 
@@ -15,7 +15,7 @@ def names() -> list[str]:
   return sorted(file.stem for file in _FOLDER.glob("*.py"))
 
 
-def load(name: str) -> Case:
+def load(name: str) -> Timed:
   """Returns the case of an op, with all peers."""
   spec = importlib.util.spec_from_file_location(
       f"benchmark_of_{name}", _FOLDER / f"{name}.py"

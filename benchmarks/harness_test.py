@@ -18,7 +18,7 @@ from jax_ffi_ops.doctor import timed
 from jax_ffi_ops.timing import operands
 from jax_ffi_ops.timing import passes
 from jax_ffi_ops.timing import rounds
-from jax_ffi_ops.timing.case import Case
+from jax_ffi_ops.timing.case import Timed
 from jax_ffi_ops.timing.cases import CASES
 from jax_ffi_ops.timing.operands import array
 from jax_ffi_ops.timing.operands import indices
@@ -32,7 +32,7 @@ def _plain(x, scale):
   return jnp.tanh(x) * scale
 
 
-_ROWS = Case(
+_ROWS = Timed(
     function=lambda x, scale, in_place=False: _plain(x, scale),
     operands=lambda rows, cols: (array(rows, cols), weight(cols)),
     sizes=("8x4",),
@@ -48,7 +48,7 @@ def _largest(x, places, *, count):
 
 
 # Of integers too, with an attribute; no operand is a matrix.
-_LARGEST = Case(
+_LARGEST = Timed(
     function=_largest,
     operands=lambda n, m, count: (array(n), indices(n, m)),
     sizes=("9x7x3",),

@@ -60,7 +60,7 @@ def measure(
   """Measures a pass of an op beside its peers.
 
   Args:
-    case: a `Case`.
+    case: a `Timed`.
     size: such as "128x512".
     dtype: of operands.
     direction: one of `case.passes`.

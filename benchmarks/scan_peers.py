@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jax_ffi_ops.timing.case import Case
+from jax_ffi_ops.timing.case import Timed
 from jax_ffi_ops.timing.cases import CASES
 
 
@@ -27,7 +27,7 @@ def beside(
     name: str,
     combine: Callable[..., jax.Array],
     libraries: dict[str, Callable[..., Any]],
-) -> Case:
+) -> Timed:
   """Returns the case of an op along the last axis, with its peers."""
   scan = getattr(jax.lax, name)
   peers = {

@@ -20,7 +20,7 @@ from jax_ffi_ops.timing.operands import Array
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class Timed:
   """A function, and what it is compared with.
 
   Attributes:
@@ -67,13 +67,13 @@ class Case:
       self,
       peers: Mapping[str, Callable[..., Any]] = {},
       libraries: Mapping[str, Callable[..., Any]] = {},
-  ) -> "Case":
+  ) -> "Timed":
     """Returns the case with more peers."""
     return dataclasses.replace(
         self, peers={**self.peers, **peers}, libraries=libraries
     )
 
-  def at(self, size: str) -> "Case":
+  def at(self, size: str) -> "Timed":
     """Returns the case whose functions have the attributes of a size."""
     bind = lambda functions: {
         name: functools.partial(function, **self.attributes(*numbers(size)))

@@ -48,7 +48,7 @@ absltest.main()
 import os
 import jax
 import jax.numpy as jnp
-from jax_ffi_ops.timing.case import Case
+from jax_ffi_ops.timing.case import Timed
 from jax_ffi_ops.timing.operands import array
 
 def plain(x):
@@ -64,7 +64,7 @@ def large(x):
 def crash(x):
   os.abort()
 
-CASE = Case(
+CASE = Timed(
     function=plain,
     operands=lambda rows, cols: (array(rows, cols),),
     sizes=["8x4"],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cases of all functions, by name: a file for each family."""
 
-from jax_ffi_ops.timing.case import Case
+from jax_ffi_ops.timing.case import Timed
 from jax_ffi_ops.timing.cases import filters
 from jax_ffi_ops.timing.cases import norms
 from jax_ffi_ops.timing.cases import recurrences
@@ -11,6 +11,6 @@ from jax_ffi_ops.timing.cases import sorts
 from jax_ffi_ops.timing.cases import systems
 
 _FAMILIES = filters, norms, recurrences, scans, selections, sorts, systems
-CASES: dict[str, Case] = dict(
+CASES: dict[str, Timed] = dict(
     sorted(pair for family in _FAMILIES for pair in family.CASES.items())
 )

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import jax_ffi_ops
-from jax_ffi_ops.timing.case import Case
 from jax_ffi_ops.timing.case import ours
+from jax_ffi_ops.timing.case import Timed
 from jax_ffi_ops.timing.operands import Array
 from jax_ffi_ops.timing.operands import array
 
@@ -64,7 +64,7 @@ def _image_and_places(side, n):
 
 _FLOAT32 = dict(dtypes=("float32",))
 CASES = {
-    "lfilter": Case(
+    "lfilter": Timed(
         lambda x: jax_ffi_ops.lfilter(
             np.asarray(B, x.dtype), np.asarray(A, x.dtype), x
         ),
@@ -73,7 +73,7 @@ CASES = {
         sizes=_SIGNALS,
         **_FLOAT32,
     ),
-    "map_coordinates": Case(
+    "map_coordinates": Timed(
         ours("map_coordinates"),
         {"jax.scipy": jax.scipy.ndimage.map_coordinates},
         _image_and_places,
@@ -82,21 +82,21 @@ CASES = {
         streams={"forward": 1.5},  # two coordinates, a result
         **_FLOAT32,
     ),
-    "sosfilt": Case(
+    "sosfilt": Timed(
         ours("sosfilt"),
         {"jax.lax.scan": _sosfilt},
         lambda *shape: (Array((4, 6), _draw_sections), array(*shape)),
         sizes=_SIGNALS,
         **_FLOAT32,
     ),
-    "spline_filter": Case(
+    "spline_filter": Timed(
         ours("spline_filter"),
         {"jax.lax.scan": _spline_filter},
         lambda *shape: (array(*shape),),
         sizes=("64x64", "1024x1024"),
         **_FLOAT32,
     ),
-    "spline_filter1d": Case(
+    "spline_filter1d": Timed(
         lambda x: jax_ffi_ops.spline_filter1d(x, axis=0),
         {"jax.lax.scan": _spline_filter1d},
         lambda *shape: (array(*shape),),

@@ -4,8 +4,8 @@
 import jax
 import jax.numpy as jnp
 
-from jax_ffi_ops.timing.case import Case
 from jax_ffi_ops.timing.case import ours
+from jax_ffi_ops.timing.case import Timed
 from jax_ffi_ops.timing.operands import array
 from jax_ffi_ops.timing.operands import weight
 
@@ -71,7 +71,7 @@ def _softmax(x):
 
 
 CASES = {
-    "add_rms_norm": Case(
+    "add_rms_norm": Timed(
         ours("add_rms_norm"),
         {"jax.numpy": _add_rms_norm},
         lambda *shape: (array(*shape), array(*shape), weight(shape[1])),
@@ -82,7 +82,7 @@ CASES = {
         **_ROWS,
         **_EPS,
     ),
-    "layer_norm": Case(
+    "layer_norm": Timed(
         ours("layer_norm"),
         {"jax.numpy": _layer_norm},
         lambda rows, cols: (array(rows, cols), weight(cols), weight(cols)),
@@ -93,7 +93,7 @@ CASES = {
         **_ROWS,
         **_EPS,
     ),
-    "rms_norm": Case(
+    "rms_norm": Timed(
         ours("rms_norm"),
         {"jax.numpy": _rms_norm},
         lambda rows, cols: (array(rows, cols), weight(cols)),
@@ -104,7 +104,7 @@ CASES = {
         **_ROWS,
         **_EPS,
     ),
-    "softmax": Case(
+    "softmax": Timed(
         ours("softmax"),
         {"jax.numpy": _softmax},
         lambda rows, cols: (array(rows, cols),),

@@ -5,8 +5,8 @@ import jax
 import jax.numpy as jnp
 
 import jax_ffi_ops
-from jax_ffi_ops.timing.case import Case
 from jax_ffi_ops.timing.case import ours
+from jax_ffi_ops.timing.case import Timed
 from jax_ffi_ops.timing.operands import Array
 from jax_ffi_ops.timing.operands import array
 
@@ -51,7 +51,7 @@ def _draw_factors(key, shape):
 
 
 CASES = {
-    "discounted_returns": Case(
+    "discounted_returns": Timed(
         ours("discounted_returns"),
         {"jax.lax.scan": _returns},
         lambda *shape: (array(*shape), Array(shape, _draw_factors)),
@@ -59,13 +59,13 @@ CASES = {
         typical="1024x256",
         streams={"forward": 3},  # rewards, discounts, returns
     ),
-    "ema": Case(
+    "ema": Timed(
         lambda x: jax_ffi_ops.ema(x, ALPHA),
         {"jax.lax.scan": _ema},
         lambda rows, cols: (array(rows, cols),),
         sizes=("8x64", "64x16384", "2048x2048"),
     ),
-    "gae": Case(
+    "gae": Timed(
         lambda *operands: jax_ffi_ops.gae(*operands, LAMBDA),
         {"jax.lax.scan": _gae},
         lambda n, columns: (
@@ -77,7 +77,7 @@ CASES = {
         typical="1024x256",
         streams={"forward": 4},  # rewards, discounts, values, advantages
     ),
-    "linear_recurrence": Case(
+    "linear_recurrence": Timed(
         ours("linear_recurrence"),
         {"associative_scan": _linear_recurrence},
         lambda *shape: (Array(shape, _draw_factors), array(*shape)),

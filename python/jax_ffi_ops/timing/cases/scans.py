@@ -3,13 +3,13 @@
 
 import jax
 
-from jax_ffi_ops.timing.case import Case
 from jax_ffi_ops.timing.case import ours
+from jax_ffi_ops.timing.case import Timed
 from jax_ffi_ops.timing.operands import array
 
 
 def _case(name):
-  return Case(
+  return Timed(
       ours(name),
       {"jax.lax": getattr(jax.lax, name)},
       lambda rows, cols: (array(rows, cols),),

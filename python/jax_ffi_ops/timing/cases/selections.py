@@ -4,8 +4,8 @@
 import jax
 import jax.numpy as jnp
 
-from jax_ffi_ops.timing.case import Case
 from jax_ffi_ops.timing.case import ours
+from jax_ffi_ops.timing.case import Timed
 from jax_ffi_ops.timing.cases import sorts
 from jax_ffi_ops.timing.operands import Array
 from jax_ffi_ops.timing.operands import array
@@ -28,7 +28,7 @@ def at_middle_place(numpy, argpartition):
 
 
 def _partition(name, wrapped):
-  return Case(
+  return Timed(
       wrapped(ours(name)),
       {"jax.numpy": wrapped(getattr(jnp, name))},
       _matrix,
@@ -39,7 +39,7 @@ def _partition(name, wrapped):
 
 def _statistic(name, **options):
   """Returns the case of the median of rows, or of a quantile."""
-  return Case(
+  return Timed(
       ours(name),
       {"jax.numpy": getattr(jnp, name)},
       _matrix,
@@ -52,7 +52,7 @@ def _statistic(name, **options):
 
 
 def _first_of(name, axis, **options):
-  return Case(
+  return Timed(
       ours(name),
       {"jax.numpy": getattr(jnp, name)},
       _matrix,
@@ -64,7 +64,7 @@ def _first_of(name, axis, **options):
 
 
 def _histogram(name, count, **options):
-  return Case(
+  return Timed(
       ours(name),
       {"jax.numpy": getattr(jnp, name)},
       lambda n, bins: (array(n),) * count,
@@ -101,7 +101,7 @@ CASES = {
     "nanmedian": _statistic("nanmedian"),
     "nanpercentile": _statistic("nanpercentile", q=90.0),
     "nanquantile": _statistic("nanquantile", q=0.25),
-    "nonzero": Case(
+    "nonzero": Timed(
         ours("nonzero"),
         {"jax.numpy": jnp.nonzero},
         lambda n: (Array((n,), _draw_a_tenth),),
@@ -114,7 +114,7 @@ CASES = {
     "partition": _partition("partition", at_middle),
     "percentile": _statistic("percentile", q=90.0),
     "quantile": _statistic("quantile", q=0.25),
-    "top_k": Case(
+    "top_k": Timed(
         ours("top_k"),
         {"jax.numpy": lambda x, *, k: jax.lax.top_k(x, k)},
         lambda rows, cols, k: (array(rows, cols),),

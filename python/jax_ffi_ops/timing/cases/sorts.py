@@ -4,8 +4,8 @@
 import jax
 import jax.numpy as jnp
 
-from jax_ffi_ops.timing.case import Case
 from jax_ffi_ops.timing.case import ours
+from jax_ffi_ops.timing.case import Timed
 from jax_ffi_ops.timing.operands import Array
 from jax_ffi_ops.timing.operands import array
 from jax_ffi_ops.timing.operands import indices
@@ -34,13 +34,13 @@ def _draw_key(key, shape):
 
 
 CASES = {
-    "argsort": Case(
+    "argsort": Timed(
         ours("argsort"),
         {"jax.numpy": jnp.argsort},
         lambda rows, cols: (array(rows, cols),),
         **ROWS,
     ),
-    "lax_sort": Case(  # by two keys, and their indices with them
+    "lax_sort": Timed(  # by two keys, and their indices with them
         _by_two_keys(ours("lax_sort")),
         {"jax.lax": _by_two_keys(jax.lax.sort)},
         lambda rows, cols: (
@@ -51,26 +51,26 @@ CASES = {
         **ROWS | {"typical": "4096x256"},
         streams={"forward": 6},  # all, and all sorted
     ),
-    "permutation": Case(
+    "permutation": Timed(
         ours("permutation"),
         {"jax.random": jax.random.permutation},
         lambda n: (Array((2,), _draw_key, "uint32"), array(n)),
         sizes=("1000", "1048576"),
     ),
-    "sort": Case(
+    "sort": Timed(
         ours("sort"),
         {"jax.numpy": jnp.sort},
         lambda rows, cols: (array(rows, cols),),
         **ROWS,
     ),
-    "sort_key_val": Case(
+    "sort_key_val": Timed(
         ours("sort_key_val"),
         {"jax.lax": jax.lax.sort_key_val},
         lambda rows, cols: (array(rows, cols), indices(cols, rows, cols)),
         **ROWS,
         streams={"forward": 4},  # both, and both sorted
     ),
-    "unique": Case(
+    "unique": Timed(
         ours("unique"),
         {"jax.numpy": jnp.unique},
         lambda n: (indices(_KEYS, n)._replace(dtype=None),),

@@ -5,8 +5,8 @@ import jax
 import jax.numpy as jnp
 
 import jax_ffi_ops
-from jax_ffi_ops.timing.case import Case
 from jax_ffi_ops.timing.case import ours
+from jax_ffi_ops.timing.case import Timed
 from jax_ffi_ops.timing.operands import Array
 from jax_ffi_ops.timing.operands import array
 
@@ -71,7 +71,7 @@ def _tridiagonal(systems, n, k):
 
 
 CASES = {
-    "solve_banded": Case(
+    "solve_banded": Timed(
         lambda ab, b: jax_ffi_ops.solve_banded((_L, _U), ab, b),
         {"no pivots, scan": _banded_without_pivots},
         _banded,
@@ -79,7 +79,7 @@ CASES = {
         streams={"forward": 7, "backward": 13},
         **_SYSTEMS,
     ),
-    "tridiagonal_solve": Case(
+    "tridiagonal_solve": Timed(
         ours("tridiagonal_solve"),
         {"jax.lax.linalg": jax.lax.linalg.tridiagonal_solve},
         _tridiagonal,
