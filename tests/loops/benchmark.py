@@ -14,7 +14,6 @@ from unittest import mock
 
 from absl import app
 from absl import flags
-import formulations
 import gru
 import hmm
 import jax
@@ -25,6 +24,7 @@ import lqr
 import metropolis
 import needleman_wunsch
 import numpy as np
+import peers
 import pendulums
 import van_der_pol
 
@@ -133,14 +133,14 @@ def _times(name: str, rows: int, backward: bool, all_ways=True):
   calls["jax"] = _compiled(by_jax, operands, argnums, 1)
   if all_ways:
     calls["unrolled"] = _compiled(by_jax, operands, argnums, 4)
-    if name in formulations.JAX:
-      other = jax.vmap(formulations.JAX[name], axes)
+    if name in peers.JAX:
+      other = jax.vmap(peers.JAX[name], axes)
       calls["formulation"] = _compiled(other, operands, argnums, 1)
     plain = [np.asarray(x) for x in operands]
-    peers = {"numpy": formulations.NUMPY, "numba": formulations.by_numba()}
-    for peer, loops in peers.items():
+    by_library = {"numpy": peers.NUMPY, "numba": peers.by_numba()}
+    for library, loops in by_library.items():
       if name in loops and not backward:
-        calls[peer] = functools.partial(loops[name], *plain)
+        calls[library] = functools.partial(loops[name], *plain)
   return _milliseconds(calls)
 
 
