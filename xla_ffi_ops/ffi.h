@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an FFI handler is written with: all of the kit. Only handlers (*_ffi.cc)
-// include it; kernels see neither it nor XLA.
+// What an FFI handler is written with. Only handlers (*_ffi.cc) include it;
+// kernels see neither it nor XLA.
 #ifndef XLA_FFI_OPS_FFI_H_
 #define XLA_FFI_OPS_FFI_H_
 

@@ -25,7 +25,7 @@ XLA_FFI_OPS_HD void Fetch(const T* x, int64_t n) {
 }
 
 // For arithmetic. Integers and floating-point numbers of less than 32 bits are
-// widened: vectors.h moves units of 32 bits.
+// widened: shuffles.h moves units of 32 bits.
 template <typename T>
 struct Numbers {
   using Stored = T;

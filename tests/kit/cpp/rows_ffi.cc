@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// checks.h, rows.h and sum_rows.h for rows_test.py: generalized ufuncs with
-// results that are exact in int64.
+// checks.h, row_map.h, parallel.h and sum_rows.h for rows_test.py: generalized
+// ufuncs with results that are exact in int64.
 #include <cstdint>
 
 #include "xla_ffi_ops/ffi.h"

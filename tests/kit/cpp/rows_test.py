@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""checks.h, rows.h and sum_rows.h against numpy, exactly."""
+"""checks.h, row_map.h, parallel.h and sum_rows.h against numpy, exactly."""
 
 import itertools
 

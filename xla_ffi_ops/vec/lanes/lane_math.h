@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementary functions of lanes: those of the kit, and others one by one.
+// Elementary functions of lanes: those of vec/math, and others one by one.
 #ifndef XLA_FFI_OPS_VEC_LANES_LANE_MATH_H_
 #define XLA_FFI_OPS_VEC_LANES_LANE_MATH_H_
 

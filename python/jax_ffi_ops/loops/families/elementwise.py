@@ -26,7 +26,7 @@ _OF_BOOLS = {
     "le": "Not({}) | {}", "lt": "Not({}) & {}", "max": "{} | {}",
     "min": "{} & {}", "ne": "{} ^ {}",
 }  # fmt: skip
-# By functions of vectors.h and math.h. {t} is the type of the result.
+# By functions of vec/lanes. {t} is the type of the result.
 _CALLS = {
     "clamp": "Min(Max({1}, {0}), {2})",
     "clz": "LeadingZeros({})",
