@@ -85,7 +85,7 @@ void LaunchRowKernels(const StreamDevice& device, cudaStream_t stream,
     shape.grid.y = blocks;
     Launch(name, kernel, shape, stream, args);
     if constexpr (Args::kSums > 0) {
-      if (args.HasStages()) SumParts(stream, args, parts);
+      if (args.HasParts()) SumParts(stream, args, parts);
     }
     return true;
   };

@@ -84,7 +84,7 @@ __global__ __launch_bounds__(Args::kThreads, 1) void LongRowKernel(
           AddColumns(args, known, elements, sums);
           const bool is_last = r + gridDim.y >= args.rows;
           args.StoreSums(group, part, column, sums,
-                         is_last && !args.HasStages());
+                         is_last && !args.HasParts());
         }
       });
     }

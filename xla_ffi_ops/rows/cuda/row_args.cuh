@@ -48,7 +48,7 @@ struct RowArgs : RowRange {
 
   // Depends on the shapes of arrays alone, as a CUDA graph that is recorded
   // once more has to have the same kernels.
-  XLA_FFI_OPS_HD bool HasStages() const { return parts > 1 && rows > 1; }
+  XLA_FFI_OPS_HD bool HasParts() const { return parts > 1 && rows > 1; }
 
   // The sums of a part, or the total of all, from `column` on.
   template <int kSize>

@@ -151,7 +151,7 @@ __global__ __launch_bounds__(Args::kThreads, 1) void RowKernel(
         for (int i = 0; i < kLoads; ++i) {
           const int column = first + i * stride;
           if (stores && column < cols) {
-            args.StoreSums(group, part, column, sums[i], !args.HasStages());
+            args.StoreSums(group, part, column, sums[i], !args.HasParts());
           }
 #pragma unroll
           for (int n = 0; n < kSums * kSize; ++n) {
