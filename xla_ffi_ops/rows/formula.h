@@ -10,7 +10,7 @@
 //     struct Row { ... };   // what is known of one row
 //
 //     // Functions of one element or row; each is an XLA_FFI_OPS_HD.
-//     Row Load(int64_t row) const;       // residuals of an earlier kernel
+//     Row Load(int64_t row) const;       // what is known: residuals, scalars
 //     S Add(Pass<p>, const Row&, Acc x...) const;         // of one element
 //     void Finish(Pass<p>, Row&, S total, Acc cols) const;  // after pass p
 //     void Save(int64_t row, const Row&) const;           // residuals
