@@ -7,7 +7,7 @@
 
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/lanes/lanes.h"
-#include "xla_ffi_ops/vec/vector.h"
+#include "xla_ffi_ops/vec/math/math_vector.h"
 
 namespace xla_ffi_ops::lanes {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instructions of x86-64 that g++ 12 does not make of code for vectors, and
 // refuses as intrinsics in what is compiled for several levels. Who calls them
-// has other code for other processors, and for Clang. Fma is in vector.h.
+// has other code for other processors, and for Clang. Fma is in math_vector.h.
 #ifndef XLA_FFI_OPS_VEC_X86_H_
 #define XLA_FFI_OPS_VEC_X86_H_
 

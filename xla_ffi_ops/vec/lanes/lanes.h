@@ -14,8 +14,8 @@
 #include <type_traits>
 
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/math/math_vector.h"
 #include "xla_ffi_ops/vec/vec.h"
-#include "xla_ffi_ops/vec/vector.h"
 
 namespace xla_ffi_ops::lanes {
 

@@ -19,7 +19,8 @@ namespace xla_ffi_ops {
 
 namespace internal {
 
-// c[0] + c[1] x + c[2] x^2 + ...; Polynomial in vector.h says what is fused.
+// c[0] + c[1] x + c[2] x^2 + ...; Polynomial in math_vector.h says what is
+// fused.
 template <int from = 0, typename V, typename C, int n>
 XLA_FFI_OPS_HD V Horner(V x, const C (&c)[n]) {
   if constexpr (from + 2 == n) {

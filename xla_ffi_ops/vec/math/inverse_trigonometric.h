@@ -3,7 +3,7 @@
 #ifndef XLA_FFI_OPS_VEC_MATH_INVERSE_TRIGONOMETRIC_H_
 #define XLA_FFI_OPS_VEC_MATH_INVERSE_TRIGONOMETRIC_H_
 
-#include "xla_ffi_ops/vec/vector.h"
+#include "xla_ffi_ops/vec/math/math_vector.h"
 
 namespace xla_ffi_ops::math {
 

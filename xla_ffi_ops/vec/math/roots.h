@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/vec/vector.h"
+#include "xla_ffi_ops/vec/math/math_vector.h"
 
 namespace xla_ffi_ops::math {
 

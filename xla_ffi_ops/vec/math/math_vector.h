@@ -16,8 +16,8 @@
 //
 // tools/polynomials.py makes the coefficients. Sources that use vectors need
 // -Wno-psabi: these functions pass them by value, and are always inlined.
-#ifndef XLA_FFI_OPS_VEC_VECTOR_H_
-#define XLA_FFI_OPS_VEC_VECTOR_H_
+#ifndef XLA_FFI_OPS_VEC_MATH_MATH_VECTOR_H_
+#define XLA_FFI_OPS_VEC_MATH_MATH_VECTOR_H_
 
 #include <cmath>
 #include <cstddef>
@@ -275,4 +275,4 @@ XLA_FFI_OPS_HD V InDouble(Fn fn, V x, More... more) {
 
 }  // namespace xla_ffi_ops::math
 
-#endif  // XLA_FFI_OPS_VEC_VECTOR_H_
+#endif  // XLA_FFI_OPS_VEC_MATH_MATH_VECTOR_H_
