@@ -52,7 +52,7 @@
 #include "xla_ffi_ops/vec/compensated.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
-#include "xla_ffi_ops/vec/row_map.h"
+#include "xla_ffi_ops/vec/row_map.h"  // IWYU pragma: export
 #ifdef __CUDACC__
 #include "xla_ffi_ops/vec/convert.cuh"
 #endif

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
 #include "xla_ffi_ops/vec/shuffles.h"

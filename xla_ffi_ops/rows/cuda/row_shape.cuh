@@ -3,10 +3,11 @@
 #ifndef XLA_FFI_OPS_ROWS_CUDA_ROW_SHAPE_CUH_
 #define XLA_FFI_OPS_ROWS_CUDA_ROW_SHAPE_CUH_
 
+#include <cuda_runtime.h>
+
 #include <algorithm>
 #include <cstdint>
 
-#include "xla_ffi_ops/cuda/launch.cuh"
 #include "xla_ffi_ops/rows/cuda/row_threads.cuh"
 
 namespace xla_ffi_ops {

@@ -10,11 +10,11 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/cuda/launch.cuh"
-#include "xla_ffi_ops/cuda/pack.cuh"
 #include "xla_ffi_ops/rows/cuda/row_args.cuh"
 #include "xla_ffi_ops/rows/cuda/row_shape.cuh"
 #include "xla_ffi_ops/rows/cuda/row_threads.cuh"
 #include "xla_ffi_ops/vec/compensated.h"
+#include "xla_ffi_ops/vec/convert.cuh"
 
 namespace xla_ffi_ops {
 

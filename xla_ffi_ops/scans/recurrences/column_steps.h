@@ -16,7 +16,6 @@
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
 #include "xla_ffi_ops/vec/half_vectors.h"
-#include "xla_ffi_ops/vec/shuffles.h"
 #include "xla_ffi_ops/vec/vec.h"
 
 namespace xla_ffi_ops::internal {

@@ -11,8 +11,6 @@
 #include "xla_ffi_ops/sorting/keys/key_buffer.h"
 #include "xla_ffi_ops/sorting/keys/keys.h"
 #include "xla_ffi_ops/sorting/keys/packed.h"
-#include "xla_ffi_ops/vec/cpu_level.h"
-#include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops {
 namespace {

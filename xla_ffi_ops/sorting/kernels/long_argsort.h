@@ -14,7 +14,6 @@
 #include "xla_ffi_ops/sorting/keys/key_buffer.h"
 #include "xla_ffi_ops/sorting/keys/packed.h"
 #include "xla_ffi_ops/sorting/keys/parts.h"
-#include "xla_ffi_ops/vec/cpu_level.h"
 
 namespace xla_ffi_ops::internal {
 
