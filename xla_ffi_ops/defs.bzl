@@ -405,11 +405,11 @@ def xla_ffi_jax_op(
         name = name + ".declaration",
         **(private | declared)
     )
-    emit = Label("//python/jax_ffi_ops/loops:main.py")
+    program = Label("//python/jax_ffi_ops/loops:main.py")
     py_binary(
-        name = name + ".emit",
-        srcs = [emit],
-        main = emit,
+        name = name + ".compile",
+        srcs = [program],
+        main = program,
         legacy_create_init = False,
         deps = [
             name + ".declaration",
@@ -431,9 +431,9 @@ def xla_ffi_jax_op(
         name = name + ".source",
         srcs = [source],
         outs = [name + "_ffi.cc", "lib{}_ext.cores.json".format(name)],
-        cmd = "JAX_PLATFORMS=cpu $(location :{}.emit) '{}'".format(name, json.encode(request)),
+        cmd = "JAX_PLATFORMS=cpu $(location :{}.compile) '{}'".format(name, json.encode(request)),
         message = "Writing C++ of",
-        tools = [name + ".emit"],
+        tools = [name + ".compile"],
         **private
     )
     xla_ffi_library(

@@ -9,7 +9,7 @@ import jax
 from jax import lax
 
 from jax_ffi_ops.kit.equations import equations
-from jax_ffi_ops.loops import families as emitted
+from jax_ffi_ops.loops import families as compiled
 
 
 def tested() -> set[str]:
@@ -28,16 +28,16 @@ def tested() -> set[str]:
 def missing() -> list[str]:
   """Returns the primitives that jax.lax exports, and that have no rule."""
   exported = (x for n, x in vars(lax).items() if n.endswith("_p"))
-  return sorted({x.name for x in exported}.difference(emitted.names()))
+  return sorted({x.name for x in exported}.difference(compiled.names()))
 
 
 def table() -> str:
   """Returns the table, in Markdown."""
   known = tested()
   lists = {
-      "compiled and tested": [n for n in emitted.names() if n in known],
+      "compiled and tested": [n for n in compiled.names() if n in known],
       "compiled, not tested alone": [
-          n for n in emitted.names() if n not in known
+          n for n in compiled.names() if n not in known
       ],
       "refused": missing(),
   }

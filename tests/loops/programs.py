@@ -3,8 +3,8 @@
 
 Their floating-point numbers are small integers, and sums of few halves of them:
 float32 holds all of them, so that jax and a handler have to agree in all bits,
-in whatever order they add. Sizes are odd, and on both sides of what the emitter
-keeps in registers.
+in whatever order they add. Sizes are odd, and on both sides of what the
+compiler keeps in registers.
 
 A seed is one program, in any process: the build compiles it and a test runs it.
 """

@@ -3,7 +3,7 @@
 
 
 class Unsupported(Exception):
-  """What a function has that the emitter does not know.
+  """What a function has that the compiler does not know.
 
   It is raised with the bare fact; whoever knows an equation, a function or a
   core adds where that is.

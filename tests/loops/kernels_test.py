@@ -23,7 +23,7 @@ _numbers = itertools.count()
 def _declared(reference, signature="(n)->(n)", **others):
   others = {"dtypes": ("float32",)} | others
   op = kit.op(
-      f"emit_test_{next(_numbers)}",
+      f"kernels_test_{next(_numbers)}",
       library=kit.Library("nowhere.so"),
       signature=signature,
       reference=reference,
@@ -123,7 +123,8 @@ class RefusedTest(parameterized.TestCase):
     for reference in (in_loop, beside):
       with self.assertRaisesRegex(
           errors.Unsupported,
-          rf"emit_test.py:\d+ \(.*\), {name}: a handler calls no Python: remove",
+          rf"kernels_test.py:\d+ \(.*\), {name}: a handler calls no Python: "
+          "remove",
       ):
         _text(reference, {"n": 4})
 
@@ -140,7 +141,7 @@ class RefusedTest(parameterized.TestCase):
       return jax.lax.scan(lambda c, y: (jax.lax.digamma(c + y), c), x[0], x)[1]
 
     with self.assertRaisesRegex(
-        errors.Unsupported, r"emit_test.py:\d+ \(<lambda>\), digamma"
+        errors.Unsupported, r"kernels_test.py:\d+ \(<lambda>\), digamma"
     ):
       _text(reference, {"n": 4})
 
@@ -228,8 +229,8 @@ class RefusedTest(parameterized.TestCase):
     """With the line of the author's, and without jax's traceback."""
     with self.assertRaisesRegex(
         errors.Unsupported,
-        r"backward, \{\}, emit_test.py:\d+ \(<lambda>\): jax cannot trace it: .*"
-        + message,
+        r"backward, \{\}, kernels_test.py:\d+ \(<lambda>\): "
+        r"jax cannot trace it: .*" + message,
     ):
       _text(reference, {}, backward=True)
 
@@ -272,7 +273,7 @@ class RefusedTest(parameterized.TestCase):
   def test_loops_without_derivative(self, reference):
     with self.assertRaisesRegex(
         errors.Unsupported,
-        r"emit_test.py:\d+ \(<lambda>\): the loop has no derivative: say"
+        r"kernels_test.py:\d+ \(<lambda>\): the loop has no derivative: say"
         " backward = False, or give it one by jax.custom_jvp$",
     ):
       _text(reference, {}, backward=True)
@@ -326,7 +327,7 @@ class TextTest(parameterized.TestCase):
 
   def test_says_where_lines_come_from(self):
     self.assertRegex(
-        _text(_sum_of_steps, {}), r"// add, emit_test\.py:\d+ \(step\)"
+        _text(_sum_of_steps, {}), r"// add, kernels_test\.py:\d+ \(step\)"
     )
 
   def test_fuses_products_with_sums(self):
