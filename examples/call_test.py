@@ -13,6 +13,7 @@ from jax_ffi_ops import kit
 from jax_ffi_ops import rms_norm
 
 _SVG = pathlib.Path(__file__).with_name("call.svg")
+_HEADERS = _SVG.parent.parent / "xla_ffi_ops/ops"
 
 
 class CallTest(absltest.TestCase):
@@ -20,7 +21,7 @@ class CallTest(absltest.TestCase):
   def test_the_picture(self):
     x, scale = np.ones((1024, 512), np.float32), np.ones(512, np.float32)
     lowered = jax.jit(rms_norm).lower(x, scale)
-    op, jaxpr, stablehlo, custom_call, handler, _ = (
+    op, jaxpr, stablehlo, custom_call, handler, kernel = (
         element.text
         for element in ElementTree.parse(_SVG).iter()
         if element.get("class") == "code"
@@ -31,6 +32,9 @@ class CallTest(absltest.TestCase):
     self.assertIn(custom_call, lowered.compile().as_text())
     (library,) = (op.library for op in kit.ops_of(rms_norm))
     self.assertTrue(hasattr(ctypes.CDLL(library), handler))
+    namespace, formula = kernel.split("::")
+    header = _HEADERS / namespace / f"{namespace}.h"
+    self.assertIn(f"struct {formula} ", header.read_text())
 
 
 if __name__ == "__main__":
