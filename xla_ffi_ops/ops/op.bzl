@@ -29,7 +29,7 @@ def native_op(name, deps = []):
         ],
     )
 
-    # For //tests:rooms_test.
+    # For tests that read them.
     native.filegroup(
         name = "sources",
         srcs = native.glob([
@@ -37,7 +37,10 @@ def native_op(name, deps = []):
             "*.cu",
             "*.h",
         ]),
-        visibility = ["//python/jax_ffi_ops/ops:__pkg__"],
+        visibility = [
+            "//examples:__pkg__",
+            "//python/jax_ffi_ops/ops:__pkg__",
+        ],
     )
 
 def python_ops(name, ops, cpu_only = [], forward_only = [], more = {}, uses = {}):
