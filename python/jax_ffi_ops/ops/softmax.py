@@ -73,8 +73,8 @@ _softmax = kit.op(
     reference=_reference,
     dtypes=kit.FLOATING,
     derivatives=kit.Derivatives(backward=_backward, residuals=("y",)),
-    # Level 3 was measured on a Zen 3, and level 4 on a Zen 5. To see it:
-    # //benchmarks:benchmark --at-any-speed --lines=softmax/*/*/*/program
+    # To see it: //benchmarks:benchmark --at-any-speed
+    # --lines=softmax/*/*/*/program. Machines: docs/measurements.md.
     choice=norms.choice({(3, "float32"): 2**14, (4, "float32"): 2**16}),
     buffers=kit.Buffers(in_place={"y": "x"}),
     split=_split,
