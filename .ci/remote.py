@@ -52,9 +52,12 @@ class _Program:
   def start(self):
     self._process = subprocess.Popen(self._line, start_new_session=True)
 
+  def ended(self):
+    return self._process.poll() is not None
+
   def kill(self):
     """Ends it without notice, if it still runs."""
-    if self._process.poll() is None:
+    if not self.ended():
       os.killpg(self._process.pid, signal.SIGKILL)
       self._process.wait()
 
@@ -78,6 +81,8 @@ def engine(folder):
   program.address = address
   try:
     while not _listens(int(port)):
+      if program.ended():
+        raise RuntimeError("The engine ended before it listened.")
       time.sleep(0.1)
     yield program
   finally:
@@ -98,14 +103,19 @@ def _bots(folder, address, *options):
       bot.kill()
 
 
-def _disturb(server, bots, events):
-  """Kills a bot that has an action, then the server, which starts again."""
+def _disturb(server, bots, events, over):
+  """Kills a bot that has an action, then the server, which starts again.
+
+  Once `over` is set, it starts nothing any more.
+  """
   folder, bot = next(iter(bots.items()))
   while not any(folder.glob("tmp*/out")):
-    time.sleep(0.1)
+    if over.wait(0.1):
+      return
   bot.kill()
   events.append("a bot died with an action")
-  time.sleep(20)
+  if over.wait(20):
+    return
   server.kill()
   server.start()
   events.append("the server started again")
@@ -146,19 +156,24 @@ def main():
           engine(folder / "engine") as server,
           _bots(folder / "bots", server.address, *host_tools) as bots,
       ):
-        events = []
-        threading.Thread(
-            target=_disturb, args=(server, bots, events), daemon=True
-        ).start()
+        events, over = [], threading.Event()
+        disturbing = threading.Thread(
+            target=_disturb, args=(server, bots, events, over)
+        )
+        disturbing.start()
         options += [
             *("--config=remote", *CALLS),
             f"--remote_executor=grpc://{server.address}",
             f"--execution_log_json_file={log}",
             *("--disk_cache=", "--nobuild_tests_only", "--symlink_prefix=/"),
         ]
-        done = subprocess.run(
-            [*bazel, "test", *options, *_TARGETS], cwd=_ROOT, check=False
-        )
+        try:
+          done = subprocess.run(
+              [*bazel, "test", *options, *_TARGETS], cwd=_ROOT, check=False
+          )
+        finally:
+          over.set()
+          disturbing.join()
       changed = [name for kept in bots for name in _changed(kept / "blobs")]
       print(f"{len(changed)} inputs were written to", *changed)
       print("Meanwhile:", *events, sep="\n  ")

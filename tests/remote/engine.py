@@ -25,13 +25,17 @@ def _database(initdb, postgres, folder):
   if not data.exists():
     options = ("--username=postgres", "--auth=trust", "--no-sync")
     subprocess.run([*_USER, initdb, *options, data], check=True)
-  subprocess.Popen([*_USER, postgres, "-FD", data, "-k", folder, "-h", ""])
+  server = subprocess.Popen(
+      [*_USER, postgres, "-FD", data, "-k", folder, "-h", ""]
+  )
   address = f"://postgres@/postgres?host={folder}"
   while True:
     try:
       psycopg2.connect(f"postgresql{address}").close()
       return f"postgresql+psycopg2{address}"
     except psycopg2.OperationalError:
+      if server.poll() is not None:
+        raise  # It has ended: its own messages say why.
       time.sleep(0.1)
 
 
