@@ -33,6 +33,8 @@ def _declare(name, signature="(n)->(n)", library=None, **kwargs):
     library.declare.side_effect = lambda target, required=True: (
         frozenset({"cpu"} if required else ())
     )
+    library.cores.return_value = None
+    library.ready.side_effect = lambda received, exported: received.target
   return kit.op(name, signature=signature, library=library, **kwargs)
 
 
@@ -161,6 +163,7 @@ class KitDeclarationTest(parameterized.TestCase):
     path.write_bytes(text.encode("latin-1"))
     library = mock.create_autospec(kit.Library, instance=True, prefix="")
     library.path = path.full_path.replace(".cores.json", ".so")
+    library.cores.side_effect = lambda op: kit.Library.cores(library, op)
     with self.assertRaisesRegex(
         ImportError,
         rf"'{path.full_path}', the list of cores that '{library.path}' was"

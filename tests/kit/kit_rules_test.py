@@ -31,6 +31,8 @@ def library(platforms=()):
   made = mock.create_autospec(kit.Library, instance=True, path="lib.so")
   made.prefix = "kit_"
   made.declare.return_value = frozenset(platforms)
+  made.cores.return_value = None
+  made.ready.side_effect = lambda received, exported: received.target
   return made
 
 

@@ -306,19 +306,21 @@ class TextTest(parameterized.TestCase):
 
   def test_names_are_no_keywords(self):
     text = _text(lambda o, n: o * n, {}, True, signature="(n),(n)->(n)")
-    self.assertIn("Dim size_n = kUnknownDim;", text)
-    self.assertIn('arrays.Operand("n", {&size_n});', text)
-    self.assertIn('arrays.Result("do", {&size_n});', text)
+    self.assertIn("const int64_t size_n = block.sizes[0];", text)
+    self.assertIn('{"n", kOperand1}', text)
+    self.assertIn('{"do", kResult0}', text)
 
   def test_attributes_are_numbers_of_a_core(self):
     declared = {"steps": np.int64, "weight": np.float32, "kind": str}
     reference = lambda x, steps, weight, kind: x * weight * steps
     core = {"n": 4, "steps": 3, "weight": 0.25, "kind": "a"}
-    text = _text(reference, core, attributes=declared)
+    text = " ".join(_text(reference, core, attributes=declared).split())
     self.assertIn("* 0.25f", text)
     self.assertIn("* 3.0f", text)
-    self.assertIn("value_steps == int64_t{3} && value_weight == 0.25f", text)
-    self.assertIn('.Attr<std::string_view>("kind")', text)
+    self.assertIn('{"steps", S64}, {"weight", F32}, {"kind", kText}', text)
+    self.assertIn("constexpr int64_t kValue0_0 = int64_t{3};", text)
+    self.assertIn("constexpr float kValue0_1 = 0.25f;", text)
+    self.assertIn('constexpr char kValue0_2[] = "a";', text)
 
   def test_open_dimensions_are_variables(self):
     text = _text(_sum_of_steps, {})

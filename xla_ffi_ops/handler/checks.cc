@@ -81,7 +81,7 @@ void Checks::CheckDType(const char* name, const xla::ffi::AnyBuffer& buffer,
 }
 
 void Checks::CheckCore(const char* name, const xla::ffi::AnyBuffer& buffer,
-                       std::initializer_list<Dim*> core, size_t begin) {
+                       CoreDims core, size_t begin) {
   for (Dim* dim : core) {
     const int64_t size = buffer.dimensions()[begin];
     if (*dim == kUnknownDim) *dim = size;
@@ -117,7 +117,7 @@ void Checks::Broadcast(const char* name, const xla::ffi::AnyBuffer& buffer,
 }
 
 void Checks::Operand(const char* name, const xla::ffi::AnyBuffer& buffer,
-                     DTypeSet expected, std::initializer_list<Dim*> core) {
+                     DTypeSet expected, CoreDims core) {
   CheckDType(name, buffer, expected);
   const Shape shape = buffer.dimensions();
   const auto core_rank = static_cast<int64_t>(core.size());
@@ -136,7 +136,7 @@ void Checks::Operand(const char* name, const xla::ffi::AnyBuffer& buffer,
 }
 
 bool Checks::SharedOperand(const char* name, const xla::ffi::AnyBuffer& buffer,
-                           DTypeSet expected, std::initializer_list<Dim*> core,
+                           DTypeSet expected, CoreDims core,
                            int64_t loop_rank) {
   const Shape shape = buffer.dimensions();
   const int64_t own_rank = static_cast<int64_t>(shape.size()) - core.size();
@@ -151,8 +151,8 @@ bool Checks::SharedOperand(const char* name, const xla::ffi::AnyBuffer& buffer,
 }
 
 void Checks::ResultOf(const char* name, const xla::ffi::AnyBuffer& buffer,
-                      DTypeSet expected, Shape leading,
-                      std::initializer_list<Dim*> core, Shape trailing) {
+                      DTypeSet expected, Shape leading, CoreDims core,
+                      Shape trailing) {
   if (!ok()) return;
   CheckDType(name, buffer, expected);
   const Shape got = buffer.dimensions();

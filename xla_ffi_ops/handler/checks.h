@@ -32,6 +32,24 @@ std::string ToString(Shape shape);  // "[2, 3]"
 using Dim = int64_t;
 inline constexpr Dim kUnknownDim = -1;
 
+// Where the sizes of a core are: a view that owns nothing.
+class CoreDims {
+ public:
+  CoreDims(std::initializer_list<Dim*> dims) : size_(dims.size()) {  // NOLINT
+    begin_ = dims.begin();  // As an initializer, g++ 12 warns of it.
+  }
+  CoreDims(const std::vector<Dim*>& dims)  // NOLINT
+      : begin_(dims.data()), size_(dims.size()) {}
+
+  Dim* const* begin() const { return begin_; }
+  Dim* const* end() const { return begin_ + size_; }
+  size_t size() const { return size_; }
+
+ private:
+  Dim* const* begin_;
+  size_t size_;
+};
+
 // Checks one call of a generalized ufunc and keeps the first failure. Operands
 // are [loops..., core...]; each has the loop dimensions of the call in full or
 // as 1, or lacks them all, and is then broadcast. Check all operands, then all
@@ -79,24 +97,22 @@ class Checks {
   void BatchRank(int64_t batch_rank);
 
   void Operand(const char* name, const xla::ffi::AnyBuffer& buffer,
-               DTypeSet expected, std::initializer_list<Dim*> core);
+               DTypeSet expected, CoreDims core);
 
   // An operand that rows may share. It then has only the first `loop_rank` loop
   // dimensions and no trailing ones. Returns whether rows share it. Call it
   // after the operands that have all loop dimensions.
   bool SharedOperand(const char* name, const xla::ffi::AnyBuffer& buffer,
-                     DTypeSet expected, std::initializer_list<Dim*> core,
-                     int64_t loop_rank);
+                     DTypeSet expected, CoreDims core, int64_t loop_rank);
 
   // A result that has all loop dimensions, or the first `loop_rank` and no
   // trailing ones.
   void Result(const char* name, const xla::ffi::AnyBuffer& buffer,
-              DTypeSet expected, std::initializer_list<Dim*> core) {
+              DTypeSet expected, CoreDims core) {
     ResultOf(name, buffer, expected, loops(), core, trailing());
   }
   void Result(const char* name, const xla::ffi::AnyBuffer& buffer,
-              DTypeSet expected, std::initializer_list<Dim*> core,
-              int64_t loop_rank) {
+              DTypeSet expected, CoreDims core, int64_t loop_rank) {
     ResultOf(name, buffer, expected, loops().first(loop_rank), core, Shape());
   }
 
@@ -121,14 +137,14 @@ class Checks {
                   DTypeSet expected);
   // Checks the core dimensions, of which `begin` is the first.
   void CheckCore(const char* name, const xla::ffi::AnyBuffer& buffer,
-                 std::initializer_list<Dim*> core, size_t begin);
+                 CoreDims core, size_t begin);
   // Broadcasts loops_ and `own`, which are its first dimensions if it is
   // `shared` and all of them if not.
   void Broadcast(const char* name, const xla::ffi::AnyBuffer& buffer, Shape own,
                  bool shared);
   void ResultOf(const char* name, const xla::ffi::AnyBuffer& buffer,
-                DTypeSet expected, Shape leading,
-                std::initializer_list<Dim*> core, Shape trailing);
+                DTypeSet expected, Shape leading, CoreDims core,
+                Shape trailing);
   RowMap MapLoops(const char* name, const xla::ffi::AnyBuffer& buffer,
                   Shape loops, Shape own);
   // The trailing dimensions of an operand. Only after all operands.

@@ -93,13 +93,13 @@ void Follow(const char* op, ffi::Future work, const ffi::Promise& promise) {
 }
 
 XLA_FFI_Error* CallHandler(const char* op, const char* binding,
-                           const ffi::Ffi& (*handler)(),
-                           XLA_FFI_CallFrame* frame) {
+                           const ffi::Ffi& (*handler)(const void* data),
+                           const void* data, XLA_FFI_CallFrame* frame) {
   const XLA_FFI_Api* const api = frame->api;
   XLA_FFI_Error* error = nullptr;
   try {
     Acquire();
-    error = handler().Call(frame);
+    error = handler(data).Call(frame);
     Release();
     if (error == nullptr || AsksForMetadata(*frame)) return error;
     const std::string message = ffi::internal::GetErrorMessage(api, error);

@@ -24,12 +24,12 @@ namespace internal {
 // `result` with the op's name before the message of its error.
 HandlerResult Named(const char* op, HandlerResult result);
 
-// Calls `handler`, and names the errors that XLA's headers find before they get
-// to the function: a wrong number of operands, an attribute of a wrong type.
-// `binding` is the text of what the handler decodes.
+// Calls `handler(data)`, and names the errors that XLA's headers find before
+// they get to the function: a wrong number of operands, an attribute of a wrong
+// type. `binding` is the text of what the handler decodes.
 XLA_FFI_Error* CallHandler(const char* op, const char* binding,
-                           const ffi::Ffi& (*handler)(),
-                           XLA_FFI_CallFrame* frame);
+                           const ffi::Ffi& (*handler)(const void* data),
+                           const void* data, XLA_FFI_CallFrame* frame);
 
 // Asks for huge pages for the large results of a call on the CPU. Without them,
 // rms_norm of 64 MiB spends most of its time in page faults.
@@ -79,7 +79,7 @@ void Follow(const char* op, ffi::Future work, const ffi::Promise& promise);
     if constexpr (std::is_same_v<Device, ::xla_ffi_ops::CpuContext>) {        \
       ::xla_ffi_ops::internal::AskForHugePages(*frame);                       \
     }                                                                         \
-    const auto handler = []() -> const ::xla::ffi::Ffi& {                     \
+    const auto handler = [](const void*) -> const ::xla::ffi::Ffi& {          \
       static const auto* const made =                                         \
           ::xla::ffi::Ffi::Bind()                                             \
               .Ctx<Device>() __VA_ARGS__                                      \
@@ -96,7 +96,7 @@ void Follow(const char* op, ffi::Future work, const ffi::Promise& promise);
       return *made;                                                           \
     };                                                                        \
     return ::xla_ffi_ops::internal::CallHandler(op, ".Ctx" #__VA_ARGS__,      \
-                                                handler, frame);              \
+                                                handler, nullptr, frame);     \
   }
 
 namespace xla::ffi {

@@ -120,13 +120,18 @@ def automatic_mesh(ctx) -> jax.sharding.AbstractMesh | None:
   )
 
 
+def is_exported(ctx) -> bool:
+  """Returns whether a lowering is one of jax.export."""
+  return ctx.module_context.lowering_parameters.for_export
+
+
 def calls_back(ctx) -> bool:
   """Returns whether XLA can ask in a callback how to split a lowering.
 
   A program of jax.export would not find the callback again, and
   custom_partitioning refuses one that is lowered without devices.
   """
-  if ctx.module_context.lowering_parameters.for_export:
+  if is_exported(ctx):
     return False
   axis_context = ctx.module_context.axis_context
   return getattr(axis_context, "device_assignment", ()) is not None

@@ -170,7 +170,7 @@ def literal(value: Any, dtype: Any) -> str:
 def string(text: str) -> str:
   """Returns a text as a C++ literal without spaces, where lines may break."""
   plain = lambda x: chr(x).isalnum() or x in b"_-+.,:/"
-  return '"%s"sv' % "".join(
+  return '"%s"' % "".join(
       chr(x) if x < 128 and plain(x) else f"\\{x:03o}" for x in text.encode()
   )
 

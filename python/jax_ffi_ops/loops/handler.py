@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of the C++ file: kernels, and handlers that choose among them."""
+"""The text of the C++ file: kernels, and tables of what they are for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import itertools
 import textwrap
+import types
 
 from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.loops import cpp
@@ -11,30 +12,40 @@ from jax_ffi_ops.loops.kernels import Array
 from jax_ffi_ops.loops.kernels import Kernel
 
 
-def text(op: Declaration, passes: dict[str, Sequence[Kernel]]) -> str:
-  """Returns the file, given the kernels of each FFI target."""
-  source = f"the reference of {op.name}: {op.signature}."
-  lines = [f"// Written by the build from {source}", *_HEAD.splitlines()]
+def text(
+    op: Declaration,
+    passes: Mapping[str, Sequence[Kernel]],
+    macros: Mapping[str, str] = types.MappingProxyType({}),
+) -> str:
+  """Returns the file.
+
+  Args:
+    op: the declaration.
+    passes: the kernels of each FFI target.
+    macros: what kernel.h is to know, and its values.
+  """
+  lines = [
+      f"// Written from the reference of {op.name}: {op.signature}.",
+      *(f"#define {name} {value}".rstrip() for name, value in macros.items()),
+      *_HEAD.splitlines(),
+  ]
   for kernel in itertools.chain(*passes.values()):
     lines += _kernel(kernel)
-  for own in passes.values():
-    lines += _handler(op, own)
-  lines += ["", "}  // namespace"]
   for target, own in passes.items():
-    lines += _export(op, target, own)
-  lines += ["", "}  // namespace xla_ffi_ops"]
+    lines += _table(op, target, own)
+  lines += ["", "}  // namespace", "}  // namespace xla_ffi_ops", ""]
+  for target, own in passes.items():
+    table = f"xla_ffi_ops::{_name(own)}::kTable"
+    lines.append(f"XLA_FFI_OPS_LOOPS_HANDLER({target}, {table});")
   return "\n".join(map(_wrapped, lines)) + "\n"
 
 
 _HEAD = """\
 #include <cstdint>
 #include <limits>
-#include <string_view>
-#include <vector>
 
-#include "xla_ffi_ops/ffi.h"
-#include "xla_ffi_ops/loops/blocks.h"
 #include "xla_ffi_ops/loops/dot.h"
+#include "xla_ffi_ops/loops/kernel.h"
 #include "xla_ffi_ops/vec/lanes/lane_halves.h"
 #include "xla_ffi_ops/vec/lanes/lane_math.h"
 #include "xla_ffi_ops/vec/lanes/lanes.h"
@@ -43,7 +54,6 @@ namespace xla_ffi_ops {
 namespace {
 
 using namespace lanes;  // NOLINT
-using namespace std::string_view_literals;  // NOLINT
 """
 
 
@@ -62,7 +72,7 @@ def _wrapped(line: str) -> str:
   )
 
 
-def _element_bytes(kernel: Kernel) -> int:
+def element_bytes(kernel: Kernel) -> int:
   """Returns the size that decides how many lanes a vector has."""
   dtypes = [x.dtype for x in kernel.arrays]
   if any(map(cpp.is_float, dtypes)):
@@ -70,15 +80,18 @@ def _element_bytes(kernel: Kernel) -> int:
   return 8 if all(x.itemsize == 8 for x in dtypes) else 4
 
 
-def _open(kernel: Kernel) -> list[str]:
-  dims = dict.fromkeys(d for x in kernel.operands for d in x.dims)
-  return [d for d in dims if d not in kernel.sizes and not d.isdigit()]
+def _dimensions(kernels: Iterable[Kernel]) -> list[str]:
+  """Returns the core dimensions of a handler, in order."""
+  return list(
+      dict.fromkeys(d for k in kernels for x in k.arrays for d in x.dims)
+  )
 
 
 def _sizes(kernel: Kernel, source: str) -> list[str]:
   return [
       f"    [[maybe_unused]] const int64_t {cpp.variable(d)} = {source}[{i}];"
-      for i, d in enumerate(_open(kernel))
+      for i, d in enumerate(_dimensions([kernel]))
+      if d not in kernel.sizes and not d.isdigit()
   ]
 
 
@@ -94,11 +107,18 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
       "",
       f"// {sizes or 'All sizes'}: {arrays}.",
       f"struct {kernel.name} {{",
-      f"  static constexpr int kBytes = {_element_bytes(kernel)};",
+      f"  static constexpr int kBytes = {element_bytes(kernel)};",
       "",
-      "  static int64_t Work(const std::vector<int64_t>& sizes) {",
-      *(_sizes(kernel, "sizes") or ["    static_cast<void>(sizes);"]),
+      "  static int64_t Work([[maybe_unused]] const int64_t* sizes) {",
+      *_sizes(kernel, "sizes"),
       f"    return {writer.work()};",
+      "  }",
+      "",
+      "  template <int kLanes>",
+      "  static int64_t Memory([[maybe_unused]] const int64_t* sizes) {",
+      "    XLA_FFI_OPS_LANE_TYPES(kBytes, kLanes);",
+      *_sizes(kernel, "sizes"),
+      f"    return {_memory(writer.scratch)};",
       "  }",
       "",
       "  template <int kLanes>",
@@ -109,12 +129,17 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
       *(_array("out", *x) for x in enumerate(kernel.results)),
   ]
   if writer.scratch:
-    total = " + ".join(f"Bytes<{t}>({n})" for t, n, _ in writer.scratch)
-    yield f"    Scratch scratch({total});"
+    yield "    Scratch scratch(block);"
   for ctype, n, name in writer.scratch:
     yield f"    {ctype}* const {name} = scratch.Take<{ctype}>({n});"
   yield from ["  " + line for line in writer.text()]
   yield from ["  }", "};"]
+
+
+def _memory(scratch) -> str:
+  if not scratch:
+    return "0"
+  return f"Total({', '.join(f'Bytes<{t}>({n})' for t, n, _ in scratch)})"
 
 
 def _array(kind: str, i: int, array: Array) -> str:
@@ -128,83 +153,80 @@ def _array(kind: str, i: int, array: Array) -> str:
   return f"    {of} {kind}{i}(block, {i});"
 
 
-def _attributes(op: Declaration, backward: bool) -> dict[str, str]:
-  """Returns the names and C++ types of what a handler has besides arrays."""
-  types = {
-      name: "std::string_view" if x.type is str else cpp.scalar(x.type)
-      for name, x in op.attributes.items()
-  }
-  return types | ({"batch_rank": "int64_t"} if backward else {})
-
-
-def _handler(op, kernels: Sequence[Kernel]) -> Iterator[str]:
-  """Yields a handler that checks its buffers and picks a kernel."""
-  first = kernels[0]
-  attributes = _attributes(op, first.backward)
-  parameters = [
-      "CpuContext device",
-      *(f"{ctype} value_{name}" for name, ctype in attributes.items()),
-      "ffi::RemainingArgs operands",
-      "ffi::RemainingRets results",
-  ]
-  yield from [
-      "",
-      f"HandlerResult {_name(kernels)}({', '.join(parameters)}) {{",
-  ]
-  dims = dict.fromkeys(d for x in first.arrays for d in x.dims)
-  for d in dims:
-    yield f"  Dim {cpp.variable(d)} = {d if d.isdigit() else 'kUnknownDim'};"
-
-  def check(kind, array):
-    core = ", ".join(f"&{cpp.variable(d)}" for d in array.dims)
-    return f'  arrays.{kind}("{array.name}", {{{core}}});'
-
-  choices = list(dict.fromkeys(map(_dtypes, kernels)))
-  yield from [
-      "  static const Choices dtypes = {",
-      *(f"      {{{choice}}}," for choice in choices),
-      "  };",
-      "  Arrays arrays(operands, results, dtypes);",
-      *(check("Operand", x) for x in first.operands),
-      *["  arrays.BatchRank(value_batch_rank);"] * first.backward,
-      *(check("Result", x) for x in first.results),
-      "  if (!arrays.Done()) return arrays.error();",
-  ]
-  for kernel in kernels:
-    tests = [f"{cpp.variable(d)} == {n}" for d, n in kernel.sizes.items()]
-    tests += [
-        f"value_{name} == {_literal(value, op.attributes[name].type)}"
-        for name, value in kernel.attributes.items()
-    ]
-    tests.append(f"arrays.Have({choices.index(_dtypes(kernel))})")
-    shared = [str(i) for i, x in enumerate(kernel.operands) if x.shared]
-    yield from [
-        f"  if ({' && '.join(tests)}) {{",
-        f"    return RunBlocks<{kernel.name}>(device, arrays,"
-        f" {{{', '.join(map(cpp.variable, _open(kernel)))}}},"
-        f" {{{', '.join(shared)}}});",
-        "  }",
-    ]
-  got = {d: cpp.variable(d) for d in dims if not d.isdigit()}
-  got |= {name: f"value_{name}" for name in op.attributes}
-  core = ", ".join(f'{{"{name}", Text({x})}}' for name, x in got.items())
-  yield from [f"  return arrays.NoKernel({{{core}}});", "}"]
-
-
 def _name(kernels: Sequence[Kernel]) -> str:
-  return "Backward" if kernels[0].backward else "Forward"
+  return "backward" if kernels[0].backward else "forward"
 
 
-def _dtypes(kernel: Kernel) -> str:
-  return ", ".join(f"ffi::{cpp.ffi_type(x.dtype)}" for x in kernel.arrays)
+def _list(ctype: str, name: str, items: Iterable[str]) -> Iterator[str]:
+  """Yields an array of constants, which is a List if it is empty."""
+  items = list(items)
+  if items:
+    yield f"constexpr {ctype} {name}[] = {{{', '.join(items)}}};"
+  else:
+    yield f"constexpr List<{ctype}> {name};"
 
 
-def _literal(value, type_) -> str:
-  return cpp.string(value) if type_ is str else cpp.literal(value, type_)
+def _table(op, target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
+  """Yields the table of a handler, in a namespace of its own."""
+  first, dims = kernels[0], _dimensions(kernels)
+  sizes = [d if d.isdigit() else "kOpen" for d in dims]
+  yield from ["", f"namespace {_name(kernels)} {{", ""]
+  yield from _list(
+      "Dimension", "kDimensions", map('{{"{}", {}}}'.format, dims, sizes)
+  )
+  for kind, arrays in [
+      ("Operand", first.operands),
+      ("Result", first.results),
+  ]:
+    for i, x in enumerate(arrays):
+      core = (str(dims.index(d)) for d in x.dims)
+      yield from _list("int", f"k{kind}{i}", core)
+    yield from _list(
+        "Declared",
+        f"k{kind}s",
+        (f'{{"{x.name}", k{kind}{i}}}' for i, x in enumerate(arrays)),
+    )
+  yield from _list(
+      "Attribute",
+      "kAttributes",
+      (
+          f'{{"{name}", {"kText" if x.type is str else cpp.ffi_type(x.type)}}}'
+          for name, x in op.attributes.items()
+      ),
+  )
+  for i, kernel in enumerate(kernels):
+    yield from _entry(op, i, kernel, dims)
+  entries = (
+      f"{{kTypes{i}, kSizes{i}, kValues{i}, kShared{i}, {k.name}::kBytes,"
+      f" kWidths<{k.name}>, {k.name}::Work, Memory<{k.name}>, Run<{k.name}>}}"
+      for i, k in enumerate(kernels)
+  )
+  yield from _list("Kernel", "kKernels", entries)
+  backward = "true" if first.backward else "false"
+  yield from [
+      f'constexpr Table kTable = {{"{target}", {backward}, kDimensions,'
+      " kOperands, kResults, kAttributes, kKernels};",
+      "",
+      f"}}  // namespace {_name(kernels)}",
+  ]
 
 
-def _export(op, target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
-  yield from ["", f"XLA_FFI_OPS_DEFINE_HANDLER({target}, {_name(kernels)},"]
-  for name, ctype in _attributes(op, kernels[0].backward).items():
-    yield f'    .Attr<{ctype}>("{name}")'
-  yield "    .RemainingArgs().RemainingRets());"
+def _entry(op, i, kernel, dims) -> Iterator[str]:
+  """Yields what a table has of a kernel, but for its functions."""
+  types = (cpp.ffi_type(x.dtype) for x in kernel.arrays)
+  yield from _list("Type", f"kTypes{i}", types)
+  sizes = (d if d.isdigit() else kernel.sizes.get(d, "kOpen") for d in dims)
+  yield from _list("int64_t", f"kSizes{i}", map(str, sizes))
+  values = []
+  for j, (name, value) in enumerate(kernel.attributes.items()):
+    own, type_ = f"kValue{i}_{j}", op.attributes[name].type
+    if type_ is str:
+      yield f"constexpr char {own}[] = {cpp.string(value)};"
+      values.append(f"{{{own}, {len(value.encode())}}}")
+    else:
+      value = cpp.literal(value, type_)
+      yield f"constexpr {cpp.scalar(type_)} {own} = {value};"
+      values.append(f"{{&{own}, sizeof({own})}}")
+  yield from _list("Value", f"kValues{i}", values)
+  shared = (str(j) for j, x in enumerate(kernel.operands) if x.shared)
+  yield from _list("int", f"kShared{i}", shared)

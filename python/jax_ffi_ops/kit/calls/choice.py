@@ -146,7 +146,7 @@ def decided(
 def _of_cores(call, dims, dtypes, backward):
   """Decides by what the build compiled, and for how many rows that pays."""
   op, attributes = call.op, call.attributes.plain
-  core, cores = _core(call, dims, dtypes)
+  core, cores = _core(call, dims, dtypes, backward)
   if core is None:
     avals = {n: jax.ShapeDtypeStruct(x, dtypes[n]) for n, x in cores.items()}
     found = list(map(_described, avals.items()))
@@ -155,6 +155,8 @@ def _of_cores(call, dims, dtypes, backward):
         Code.NOT_COMPILED,
         f"no handler was compiled for the cores {', '.join(found)}",
     )
+  if core.refusal:
+    return Decision(Code.NOT_COMPILED, core.refusal)
   least, rows = core.least_rows[backward], math.prod(dims.leading)
   if call.preference.ignores_speed or op.strict or not isinstance(rows, int):
     return _HANDLER
@@ -216,13 +218,16 @@ def is_differentiated_by_jax(call: Any, operands: Sequence[Any]) -> bool:
   if op.cores is None or op.strict or op.jvp or op.backward:
     return False
   dtypes = {name: x.dtype for name, x in call.named(operands).items()}
-  core, _ = _core(call, call.dimensions(operands), dtypes)
-  never = core is not None and math.isinf(core.least_rows[True])
-  return core is None or (never and not call.preference.ignores_speed)
+  core, _ = _core(call, call.dimensions(operands), dtypes, True)
+  if core is None or core.refusal:
+    return True
+  never = math.isinf(core.least_rows[True])
+  return never and not call.preference.ignores_speed
 
 
-def _core(call, dims, dtypes):
+def _core(call, dims, dtypes, backward):
   """Returns what the build compiled for a call, or None; and its shapes."""
   cores = {name: call.core(name, dims.sizes) for name in call.op.operands}
   operands = [(core, dtypes[name]) for name, core in cores.items()]
-  return call.op.cores.find(operands, call.attributes.plain), cores
+  attributes = call.attributes.plain
+  return call.op.cores.find(operands, attributes, backward), cores

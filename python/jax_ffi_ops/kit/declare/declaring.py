@@ -18,7 +18,6 @@ from jax_ffi_ops.kit.declare.groups import Results
 from jax_ffi_ops.kit.declare.names import Names
 from jax_ffi_ops.kit.declare.signature import Signature
 from jax_ffi_ops.kit.declare.split import Split
-from jax_ffi_ops.kit.load.cores import Cores
 from jax_ffi_ops.kit.load.library import Library
 
 DTypes = Collection[Any] | Mapping[str, Collection[Any] | str]
@@ -128,7 +127,7 @@ def declared(
           slots,
           (*parsed.operands, *parsed.results),
       ),
-      cores=Cores.of(library.path, key),
+      cores=library.cores(key),
       forward_platforms=library.declare(key + "_fwd"),
       backward_platforms=library.declare(key + "_bwd", required=False),
   )

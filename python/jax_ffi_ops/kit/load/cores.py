@@ -19,11 +19,13 @@ class Core(NamedTuple):
     attributes: their values.
     least_rows: the rows of a call from which on the forward and the backward
       handler are faster than the reference.
+    refusal: why there is no handler for the pass in question, if there is none.
   """
 
   operands: Sequence[tuple[np.dtype, tuple[int | None, ...]]]
   attributes: Mapping[str, Any]
   least_rows: tuple[float, float]
+  refusal: str = ""
 
   @classmethod
   def of(cls, found: Any) -> "Core":
@@ -47,8 +49,10 @@ class Cores:
       self,
       operands: Sequence[tuple[tuple[Any, ...], np.dtype]],
       attributes: Mapping[str, Any],
+      backward: bool,
   ) -> Core | None:
     """Returns what serves cores of these shapes and dtypes, if anything does."""
+    del backward  # The build compiles both passes, or none.
     for core in self._compiled:
       if _exact(core.attributes) == _exact(attributes) and all(
           dtype == own and _fits(shape, sizes)

@@ -5,6 +5,7 @@ import ctypes
 import difflib
 import os
 import threading
+from typing import Any
 
 import jax
 import jaxlib
@@ -13,6 +14,7 @@ from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit.load import abi
 from jax_ffi_ops.kit.load import registry
 from jax_ffi_ops.kit.load import symbols as symbol_names
+from jax_ffi_ops.kit.load.cores import Cores
 
 # JAX's name of a platform in programs and in its registry of FFI targets; the
 # symbols that serve it end with the first.
@@ -149,6 +151,30 @@ class Library:
       self._register(target, stages)
       # Last: other threads look at it without the lock.
       self._waiting.pop(target, None)
+
+  def ready(self, received: Any, exported: bool) -> str | None:
+    """Returns the target of a call, which is registered from now on.
+
+    A program with the call is being lowered.
+
+    Args:
+      received: what the handler will receive (kit/calls/base.py).
+      exported: whether the program is for other processes, too.
+
+    Returns:
+      None if there is no handler after all: `cores` says why from now on.
+    """
+    del exported
+    self.ensure_registered(received.target)
+    return received.target
+
+  def cores(self, op: str) -> Cores | None:
+    """Returns what an op was compiled for; None if its handlers take any core.
+
+    Args:
+      op: its name, with the prefix.
+    """
+    return Cores.of(self.path, op)
 
   def _stages(self, target, platform):
     names = symbol_names.names(self._symbols, target, platform)

@@ -82,8 +82,10 @@ def register(
     broadcast = call.broadcast(ctx.avals_in)
     if broadcast is not None:
       return _lower(ctx, _with_all_loops(primitive, broadcast), operands)
-    library.ensure_registered(call.target)
     received = call.received(platform, ctx.avals_in)
+    target = library.ready(received, _jax.is_exported(ctx))
+    if target is None:  # It could not be compiled, as is known from now on.
+      return by_handler(platform, ctx, *operands, call=call)
     results = list(received.results.values())
     attributes = None
     if mesh is not None:
@@ -91,7 +93,7 @@ def register(
           call.loop_axes(ctx.avals_in), ctx.avals_in, results
       )
     rule = jax.ffi.ffi_lowering(
-        received.target,
+        target,
         operand_layouts=_layouts(received.operands, received.column_major),
         result_layouts=_layouts(received.results, received.column_major),
         extra_attributes=attributes,

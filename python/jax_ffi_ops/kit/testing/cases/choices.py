@@ -224,6 +224,7 @@ def _is_compiled(case):
   return case.op.cores is None or case.op.cores.find(
       [(x.core, jnp.dtype(x.dtype)) for x in case.operands],
       case.call.attributes.plain,
+      backward=False,
   )
 
 
