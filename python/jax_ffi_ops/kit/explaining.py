@@ -5,6 +5,7 @@ import bisect
 import itertools
 import math
 from typing import Any
+import warnings
 
 import jax
 import numpy as np
@@ -14,6 +15,7 @@ from jax_ffi_ops.kit.calls.choice import Preference
 from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.equations import equations
 from jax_ffi_ops.kit.function import Op
+from jax_ffi_ops.kit.load.cores import NotCompiledWarning
 
 _PLATFORMS = ("cpu", "cuda")
 _LARGEST = 2**40  # More elements than a computer's memory has.
@@ -45,10 +47,12 @@ def explain(function: Any, *arguments: Any, **keywords: Any) -> str:
     positional, named = jax.tree.unflatten(tree, every)
     return function(*positional, **named)
 
-  for equation in equations(jax.make_jaxpr(call)(arrays).jaxpr):
-    own = equation.params.get("call")
-    if isinstance(own, ForwardCall):
-      lines.extend(_lines(own, [x.aval for x in equation.invars]))
+  with warnings.catch_warnings():  # The text says what they would.
+    warnings.simplefilter("ignore", NotCompiledWarning)
+    for equation in equations(jax.make_jaxpr(call)(arrays).jaxpr):
+      own = equation.params.get("call")
+      if isinstance(own, ForwardCall):
+        lines.extend(_lines(own, [x.aval for x in equation.invars]))
   name = _name(function)
   if not lines:
     return (

@@ -61,19 +61,22 @@ def without_repetitions(jaxpr):
   return jaxpr.replace(eqns=equations, outvars=list(map(first, jaxpr.outvars)))
 
 
-# Those of jax.debug.print and jax.debug.callback have no results.
-_CALLBACKS = ("debug_callback", "debug_print", "io_callback", "pure_callback")
+# Those with an effect besides their results. jax, too, drops others that no
+# result needs.
+_EFFECTS = ("debug_callback", "debug_print", "io_callback")
+
+CALLBACK = (
+    "a handler calls no Python: remove the callback (diffrax and equinox:"
+    " throw=False)"
+)
 
 
-def check_callbacks(jaxpr):
+def check_effects(jaxpr):
   """Refuses what calls Python, also where no result needs it."""
   for equation in equations(jaxpr):
-    if equation.primitive.name in _CALLBACKS:
-      raise errors.Unsupported(
-          "a handler calls no Python: remove the callback (diffrax and equinox:"
-          " throw=False)",
-          f"{_jax.source_line(equation) or 'jax'}, {equation.primitive.name}",
-      )
+    if equation.primitive.name in _EFFECTS:
+      where = _jax.source_line(equation) or "jax"
+      raise errors.Unsupported(CALLBACK, f"{where}, {equation.primitive.name}")
 
 
 def uses(jaxpr):
@@ -99,8 +102,8 @@ def folded(equation, operands):
     found = equation.primitive.bind(
         *(jax.numpy.asarray(x.array) for x in operands), **equation.params
     )
-  found = found if equation.primitive.multiple_results else [found]
-  found = [jax.random.key_data(x) if is_key(x) else x for x in found]
+    found = found if equation.primitive.multiple_results else [found]
+    found = [jax.random.key_data(x) if is_key(x) else x for x in found]
   return [values.Constant.of(x) for x in found]
 
 

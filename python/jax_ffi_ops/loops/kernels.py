@@ -93,7 +93,8 @@ def kernels_of(
       try:
         found.append(_kernel(op, name, core, dtypes, shared, backward))
       except errors.Unsupported as error:
-        where = [op.name, "backward" if backward else "forward", str(core)]
+        where = [op.name, "backward" if backward else "forward"]
+        where += [str(core)] if core else []
         where += [error.where] if error.where else []
         raise errors.Unsupported(
             _with_sizes(error.what, op, core, dtypes, shared, backward),
@@ -260,7 +261,7 @@ def _traced(trace, *args):
 def _written(name, aval, function, operands, results) -> Writer:
   """Returns the text of a function of arrays."""
   closed = _traced(jax.make_jaxpr(function), *map(aval, operands))
-  jaxprs.check_callbacks(closed.jaxpr)
+  jaxprs.check_effects(closed.jaxpr)
   writer = Writer(name)
   body = Body(writer)
 

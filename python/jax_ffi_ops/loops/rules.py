@@ -77,12 +77,15 @@ def names() -> list[str]:
 def callee(equation: Any) -> jex_core.ClosedJaxpr | None:
   """Returns what an equation calls with its operands, or None."""
   jaxpr = equation.params.get(CALLS.get(equation.primitive.name))
-  is_open = isinstance(jaxpr, jex_core.Jaxpr)
+  # From jax 0.12 on, all jaxprs are of one class and have constants.
+  is_open = jaxpr is not None and not hasattr(jaxpr, "consts")
   return jex_core.ClosedJaxpr(jaxpr, ()) if is_open else jaxpr
 
 
 def _by_implementation(body, equation, *args):
   """Writes a primitive of another library as it is computed by jax.numpy."""
+  if equation.name == "pure_callback":
+    raise errors.Unsupported(jaxprs.CALLBACK)
   function = functools.partial(equation.of.primitive.impl, **equation.params)
   try:
     closed = body.traced(function, *args)
@@ -90,7 +93,7 @@ def _by_implementation(body, equation, *args):
     # It may need values, and raise whatever its authors chose.
     raise errors.Unsupported(_no_rule()) from error
   # The implementation of jax's own primitives is the primitive.
-  jaxprs.check_callbacks(closed.jaxpr)
+  jaxprs.check_effects(closed.jaxpr)
   inner = equations(closed.jaxpr)
   if equation.of.primitive in {x.primitive for x in inner}:
     raise errors.Unsupported(_no_rule())

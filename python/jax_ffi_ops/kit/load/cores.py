@@ -11,6 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
+class NotCompiledWarning(UserWarning):
+  """JAX runs what should have been compiled."""
+
+
 class Core(NamedTuple):
   """What handlers were compiled for.
 
