@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "xla_ffi_ops/loops/table.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
@@ -205,19 +206,16 @@ struct Widths {
 
 namespace internal {
 
-template <int level, typename K>
-inline constexpr int kLanes = kVectorBytes<level> / K::kBytes;
-
 #if defined(XLA_FFI_OPS_LOOPS_WIDTHS)
 // All of the file is compiled for the level of a processor, and for a call.
 template <typename K>
 using WidthsOf = Widths<XLA_FFI_OPS_LOOPS_WIDTHS>;
-#elif defined(XLA_FFI_OPS_CPU_LEVELS)
-template <typename K>
-using WidthsOf = Widths<1, kLanes<3, K>, kLanes<4, K>>;
 #else
+template <typename K, int... bytes>
+Widths<1, bytes / K::kBytes...> WidthsOfBytes(
+    std::integer_sequence<int, bytes...>);
 template <typename K>
-using WidthsOf = Widths<1>;
+using WidthsOf = decltype(WidthsOfBytes<K>(WideVectors()));
 #endif
 
 // Each width of vectors is compiled for one level of the CPU: g++ takes a fifth
@@ -231,18 +229,8 @@ void RunWidth(const Block& block) {
   };
 #if defined(XLA_FFI_OPS_LOOPS_LEVEL)
   run(std::integral_constant<int, XLA_FFI_OPS_LOOPS_LEVEL>());
-#elif defined(XLA_FFI_OPS_CPU_LEVELS)
-  using ::xla_ffi_ops::internal::RunV3;
-  using ::xla_ffi_ops::internal::RunV4;
-  if constexpr (lanes == kLanes<4, K>) {
-    RunV4(run);
-  } else if constexpr (lanes == kLanes<3, K>) {
-    RunV3(run);
-  } else {
-    AtCpuLevel(run);
-  }
 #else
-  AtCpuLevel(run);
+  AtLevelOfVectors<lanes * K::kBytes>(run);
 #endif
 }
 

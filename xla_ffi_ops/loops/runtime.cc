@@ -282,15 +282,13 @@ class Call : public Checks {
   }
 
   // How many rows a kernel takes at a time, or 0 if it serves no such call.
-  // With AVX-512, the rows of an AVX2 vector get one: half of the lanes would
-  // be idle. The gradient of needleman_wunsch, 250 x 250, with 3 to 8 rows
-  // takes 1.1 ms so, and 2.8 with all lanes.
+  // Few rows get short vectors: the gradient of needleman_wunsch, 250 x 250,
+  // with 3 to 8 rows takes 1.1 ms so, and 2.8 with the longest.
   int64_t Lanes(const Kernel& kernel, int64_t rows) const {
-    const int level = CpuLevel();
-    const bool vectors = rows > 1 && level >= 3 && IsServedBy(kernel, 2);
-    const int64_t few = kVectorBytes<3> / kernel.lane_bytes;
-    const int64_t many = kVectorBytes<4> / kernel.lane_bytes;
-    const int64_t best = !vectors ? 1 : level == 4 && rows > few ? many : few;
+    const bool vectors = rows > 1 && IsServedBy(kernel, 2);
+    const int64_t bytes =
+        vectors ? WideVectorBytes(rows * kernel.lane_bytes) : 0;
+    const int64_t best = std::max<int64_t>(1, bytes / kernel.lane_bytes);
     const auto& widths = kernel.widths;
     if (std::count(widths.begin(), widths.end(), best) > 0) return best;
     return IsServedBy(kernel, widths[0]) ? widths[0] : 0;

@@ -5,8 +5,10 @@
 #define XLA_FFI_OPS_VEC_CPU_LEVEL_H_
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <type_traits>
+#include <utility>
 
 #include "xla_ffi_ops/vec/device.h"
 
@@ -81,6 +83,11 @@ inline int CpuLevel() {
 #endif
 }
 
+inline constexpr int kMostLevel = 4;
+// From this level on, there are vectors of 32 bytes, conversions of 16 bits in
+// registers, and stores past the caches.
+inline constexpr int kWideLevel = 3;
+
 // The bytes of a vector at a level.
 template <int level>
 inline constexpr int kVectorBytes = level == 4   ? 64
@@ -101,11 +108,11 @@ XLA_FFI_OPS_HD void CallAt(const Body& body) {
 
 #ifdef XLA_FFI_OPS_CPU_LEVELS
 template <typename Body>
-XLA_FFI_OPS_V4 void RunV4(const Body& body) {
+XLA_FFI_OPS_V4 void CallV4(const Body& body) {
   CallAt<4>(body);
 }
 template <typename Body>
-XLA_FFI_OPS_V3 void RunV3(const Body& body) {
+XLA_FFI_OPS_V3 void CallV3(const Body& body) {
   CallAt<3>(body);
 }
 #endif
@@ -115,7 +122,7 @@ template <typename Body>
 #if defined(XLA_FFI_OPS_CPU_LEVELS) && !defined(__clang__)
 [[gnu::optimize("O1")]]
 #endif
-void RunV1(const Body& body) {
+void CallV1(const Body& body) {
   CallAt<1>(body);
 }
 
@@ -128,13 +135,48 @@ void RunV1(const Body& body) {
 // not is compiled for the oldest level. `most` is the highest level that is
 // used.
 template <int least = 0, typename Body>
-void AtCpuLevel(const Body& body, [[maybe_unused]] int most = 4) {
+void AtCpuLevel(const Body& body, [[maybe_unused]] int most = kMostLevel) {
 #ifdef XLA_FFI_OPS_CPU_LEVELS
   const int level = std::min(CpuLevel(), most);
-  if (level == 4) return internal::RunV4(body);
-  if (least == 3 || level == 3) return internal::RunV3(body);
+  if (level == 4) return internal::CallV4(body);
+  if (least == 3 || level == 3) return internal::CallV3(body);
 #endif
-  if constexpr (least < 3) internal::RunV1(body);
+  if constexpr (least < 3) internal::CallV1(body);
+}
+
+// The bytes of the vectors that levels have beside the oldest ones.
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+using WideVectors =
+    std::integer_sequence<int, kVectorBytes<3>, kVectorBytes<4>>;
+#else
+using WideVectors = std::integer_sequence<int>;
+#endif
+
+// Those of them that hold so many bytes at this machine's level: with AVX-512,
+// those of AVX2 if half of a vector would be idle. 0 if it has none.
+inline int64_t WideVectorBytes([[maybe_unused]] int64_t bytes) {
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+  if (CpuLevel() == 4 && bytes > kVectorBytes<3>) return kVectorBytes<4>;
+  if (CpuLevel() >= 3) return kVectorBytes<3>;
+#endif
+  return 0;
+}
+
+// Calls body(level), compiled for the level whose vectors have so many bytes,
+// or for this machine's if they are not wide.
+template <int bytes, typename Body>
+void AtLevelOfVectors(const Body& body) {
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+  if constexpr (bytes == kVectorBytes<4>) {
+    internal::CallV4(body);
+  } else if constexpr (bytes == kVectorBytes<3>) {
+    internal::CallV3(body);
+  } else {
+    AtCpuLevel(body);
+  }
+#else
+  AtCpuLevel(body);
+#endif
 }
 
 }  // namespace xla_ffi_ops
