@@ -20,7 +20,7 @@
 
 namespace xla_ffi_ops::internal {
 
-// These need at least four lanes, and level 3, which has F16C.
+// These need at least four lanes, and kWideLevel.
 template <int n>
 XLA_FFI_OPS_HD void Widen(Float16, const Halves<n>& x, Vec<float, n>* y) {
 #ifdef XLA_FFI_OPS_X86
@@ -47,7 +47,7 @@ XLA_FFI_OPS_HD void Narrow(Float16, const Vec<float, n>& x, Halves<n>* y) {
 template <int level, int n, typename T>
 XLA_FFI_OPS_HD void WidenBlock(const T* x, float* y) {
   constexpr int lanes = std::min(n, kVectorBytes<level> / 4);
-  if constexpr (level >= 3 && lanes >= 8) {
+  if constexpr (level >= kWideLevel && lanes >= 8) {
 #pragma GCC unroll 4
     for (int i = 0; i < n; i += lanes) {
       Vec<float, lanes> wide;
@@ -65,7 +65,7 @@ XLA_FFI_OPS_HD void NarrowBlock(const float* x, T* y) {
   // Two vectors of float become one of bfloat16.
   constexpr int vectors = std::is_same_v<T, BFloat16> ? 2 : 1;
   constexpr int lanes = std::min(n / vectors, kVectorBytes<level> / 4);
-  if constexpr (level >= 3 && vectors * lanes >= 8) {
+  if constexpr (level >= kWideLevel && vectors * lanes >= 8) {
 #pragma GCC unroll 4
     for (int i = 0; i < n; i += vectors * lanes) {
       Vec<float, lanes> wide[vectors];
@@ -89,8 +89,17 @@ XLA_FFI_OPS_HD void NarrowBlock(const float* x, T* y) {
 template <typename T>
 using Widened = std::conditional_t<kIs16BitFloat<T>, float, T>;
 
-// Reads and writes as many numbers, of any width, as a vector has lanes. These
-// need at least four lanes of double: such processors have AVX2 and F16C.
+// The least level that has ReadOne and WriteOne for T, and whether this machine
+// does.
+template <typename T>
+inline constexpr int kLeastLevel = kIs16BitFloat<T> ? kWideLevel : 0;
+template <typename T>
+bool HasLevelOf() {
+  return !kIs16BitFloat<T> || CpuLevel() >= kWideLevel;
+}
+
+// Reads and writes as many numbers, of any width, as a vector has lanes. Those
+// of 16 bits need at least four lanes.
 template <typename T, int lanes>
 XLA_FFI_OPS_HD void ReadOne(const T* x, Vec<Widened<T>, lanes>* v) {
   if constexpr (!kIs16BitFloat<T>) {

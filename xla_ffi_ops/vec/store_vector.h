@@ -23,7 +23,7 @@ XLA_FFI_OPS_HD int64_t BeforeLine(const T* p) {
   return -reinterpret_cast<uintptr_t>(p) % kLineBytes / sizeof(T);
 }
 
-// A non-temporal store, past the caches, needs level 3, and memory that is
+// A non-temporal store, past the caches, needs kWideLevel, and memory that is
 // aligned to the size of the vector.
 template <bool nontemporal, typename Vector>
 XLA_FFI_OPS_HD void StoreVector(const Vector& v, void* to) {

@@ -39,7 +39,7 @@ struct PieceArrays {
   Operands<In, F::kInputs> inputs;
   Operands<InputRows<Acc>, F::Weights::kSize> weights;
   Operands<OutputRows<T>, F::kOutputs> outputs;
-  int most_level = 4;
+  int most_level = kMostLevel;
   bool past = false;  // whether results go past the caches
 };
 
@@ -86,9 +86,9 @@ void BlockAtLevel(const F& f, int64_t begin, int64_t end, int64_t cols,
   // Code for both ways to store is slower than code for one.
   const auto run = [&](auto past) {
     constexpr bool kPast = decltype(past)::value;
-    // Past the caches, float and double run at level 3 only.
-    constexpr int most = kPast && !kIs16BitFloat<T> ? 3 : 4;
-    AtCpuLevel<kPast ? 3 : 0>(
+    // Past the caches, float and double run at this level only.
+    constexpr int most = kPast && !kIs16BitFloat<T> ? kWideLevel : kMostLevel;
+    AtCpuLevel<kPast ? kWideLevel : 0>(
         [=, &f, &arrays, &columns](auto level) XLA_FFI_OPS_INLINED {
           if constexpr (level <= most) {
             StoreBlockOfKind<kind, kPast, level>(
@@ -166,7 +166,9 @@ class RowLoop {
     }
     // Memory is read faster with two loads for a line than with one.
     // Conversions want wide vectors.
-    if (range.uncached && std::is_same_v<T, Acc>) pieces_.most_level = 3;
+    if (range.uncached && std::is_same_v<T, Acc>) {
+      pieces_.most_level = kWideLevel;
+    }
     const Stores stores = StoresOf(range, arrays);
     pieces_.past = stores == Stores::kNonTemporal;
     for (int i = 0; i < F::kOutputs; ++i) {
@@ -185,7 +187,7 @@ class RowLoop {
                   const RowArrays<F, T, W>& arrays) const {
     if (!range.uncached) return Stores::kPlain;
     bool nontemporal =
-        kMayStorePast<F, T> && CpuLevel() >= 3 && PrefersNonTemporal();
+        kMayStorePast<F, T> && CpuLevel() >= kWideLevel && PrefersNonTemporal();
     // So softmax of 16 bits and its gradient are faster, but slower with rows
     // of a page or less.
     if (kIs16BitFloat<T> && F::Weights::kSize == 0) {

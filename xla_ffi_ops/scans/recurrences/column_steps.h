@@ -148,10 +148,9 @@ struct ColumnSteps {
   }
 
   // Computes all of them. `state` is what h is before them, and then behind.
-  // For halves, the level has to be at least 3.
+  // The level has to be at least T's.
   void Run(E* state) const {
-    AtCpuLevel<kIs16BitFloat<T> ? 3 : 0>([this, state](
-                                             auto level) XLA_FFI_OPS_INLINED {
+    AtCpuLevel<kLeastLevel<T>>([this, state](auto level) XLA_FFI_OPS_INLINED {
       const ColumnSteps local = *this;  // in registers: h might point to *this
       if constexpr (!kIs16BitFloat<T>) {
         if (n > kFew) {

@@ -12,7 +12,7 @@
 #include "xla_ffi_ops/scans/recurrences/recurrence_steps.h"
 #include "xla_ffi_ops/scans/recurrences/recurrence_strands.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
-#include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/half_vectors.h"
 
 namespace xla_ffi_ops {
 
@@ -20,19 +20,17 @@ template <typename T>
 void RunColumnEnds(const RecurrenceEnds<T>& ends, int64_t row, int64_t begin,
                    int64_t end) {
   using E = typename internal::Numbers<T>::Element;
-  constexpr bool kHalf = kIs16BitFloat<T>;
   constexpr int64_t kMost = internal::kRecurrencePiece;
   const Recurrence<T>& call = ends.call;
   const int64_t columns = call.columns;
-  const bool in_place = (!kHalf || CpuLevel() >= 3) &&
-                        call.a.width == columns && call.b.width == columns;
+  const bool in_place = internal::HasLevelOf<T>() && call.a.width == columns &&
+                        call.b.width == columns;
   internal::StrandEnds<E, kMost> strands;
   const auto add = [&](const auto* a, const auto* b, int64_t width,
                        int64_t steps, int64_t n) {
     const int64_t stride = call.reverse ? -width : width;
     using X = std::decay_t<decltype(*a)>;
-    constexpr int kLeast = kIs16BitFloat<X> ? 3 : 0;
-    AtCpuLevel<kLeast>([&](auto level) XLA_FFI_OPS_INLINED {
+    AtCpuLevel<internal::kLeastLevel<X>>([&](auto level) XLA_FFI_OPS_INLINED {
       constexpr int lanes = kVectorBytes<decltype(level)::value> / 8;
       call.shifted
           ? internal::AddSteps<true, lanes>(a, b, stride, steps, n, strands)

@@ -12,8 +12,8 @@
 #include "xla_ffi_ops/scans/recurrences/column_steps.h"
 #include "xla_ffi_ops/scans/recurrences/recurrence.h"
 #include "xla_ffi_ops/scans/recurrences/recurrence_steps.h"
-#include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/half_vectors.h"
 
 namespace xla_ffi_ops {
 namespace internal {
@@ -28,7 +28,7 @@ bool RunColumnsInPlace(const Call& call, int64_t row, int64_t first,
   static_assert(!kAdvantages ||
                 !kIs16BitFloat<T>);  // ColumnSteps::Line has none.
   // Halves whose columns fill no vectors of 4 are better converted in pieces.
-  if (kIs16BitFloat<T> && (CpuLevel() < 3 || n % 4 != 0)) return false;
+  if (kIs16BitFloat<T> && (!HasLevelOf<T>() || n % 4 != 0)) return false;
   const int64_t columns = call.columns, width = call.a.width;
   if (call.b.width != columns || (width != 1 && width != columns)) return false;
   if (first == call.n) return true;

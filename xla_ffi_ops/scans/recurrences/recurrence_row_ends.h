@@ -129,10 +129,12 @@ void RunRowEndsOf(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
       }
       const auto add = [&](auto level) XLA_FFI_OPS_INLINED {
         constexpr int kLanes =
-            level < 3 ? 1 : std::min<int>(kStrands, kVectorBytes<level> / 8);
+            level < kWideLevel
+                ? 1
+                : std::min<int>(kStrands, kVectorBytes<level> / 8);
         AddRows<kLanes>(x[0], x[1], count, call.reverse, call.shifted, strands);
       };
-      AtCpuLevel<kIs16BitFloat<X> ? 3 : 0>(add);
+      AtCpuLevel<kLeastLevel<X>>(add);
     }
     for (int64_t r = 0; r < rows && row + r < end; ++r) {
       RecurrenceEnd whole;
@@ -153,7 +155,7 @@ void RunRowEndsOf(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
 
 template <typename T>
 void RunRowEnds(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
-  if (!kIs16BitFloat<T> || CpuLevel() >= 3) {
+  if (internal::HasLevelOf<T>()) {
     internal::RunRowEndsOf<T>(ends, begin, end);
   } else if constexpr (kIs16BitFloat<T>) {
     internal::RunRowEndsOf<internal::ElementOf<T>>(ends, begin, end);
