@@ -55,7 +55,7 @@ HandlerResult SplitLoop(xla::ffi::ThreadPool pool, int64_t phases, int64_t n,
     return loop.error();
   }
   if (!in_order) split.shares = threads;
-  return RunLoop(
+  return ShareLoop(
       pool, threads,
       std::make_shared<Loop>(split, std::move(body), std::move(finish)));
 }

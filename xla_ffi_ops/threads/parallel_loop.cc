@@ -147,8 +147,8 @@ void ParallelLoop::Done(int64_t step, Error error) {
   error_ = std::move(error);
 }
 
-HandlerResult RunLoop(xla::ffi::ThreadPool pool, int64_t threads,
-                      std::shared_ptr<ParallelLoop> loop) {
+HandlerResult ShareLoop(xla::ffi::ThreadPool pool, int64_t threads,
+                        std::shared_ptr<ParallelLoop> loop) {
   xla::ffi::Promise promise;
   xla::ffi::Future future(promise);
   try {

@@ -200,9 +200,9 @@ class LoopOf final : public ParallelLoop {
   std::optional<Finish> finish_;
 };
 
-// Runs a loop in this thread and up to `threads` - 1 of the pool.
-HandlerResult RunLoop(xla::ffi::ThreadPool pool, int64_t threads,
-                      std::shared_ptr<ParallelLoop> loop);
+// Shares a loop among this thread and up to `threads` - 1 of the pool.
+HandlerResult ShareLoop(xla::ffi::ThreadPool pool, int64_t threads,
+                        std::shared_ptr<ParallelLoop> loop);
 
 struct Nothing {
   void operator()() const {}

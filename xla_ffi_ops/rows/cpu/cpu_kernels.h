@@ -226,8 +226,8 @@ class RowLoop {
 // First and then Rest, for so many rows that the results of First stay in the
 // cache.
 template <typename F, typename T, typename W>
-void RunFirstAndRest(const F& formula, const RowRange& range,
-                     const RowArrays<F, T, W>& arrays) {
+void FirstAndRest(const F& formula, const RowRange& range,
+                  const RowArrays<F, T, W>& arrays) {
   const int64_t end = range.begin + range.groups * range.rows;
   const int64_t most =
       kCachedCols / std::clamp<int64_t>(range.cols, 1, kCachedCols);
@@ -267,7 +267,7 @@ void RunFormula(Cpu, const F& formula, const RowRange& range,
                 const Operands<SumOf<Cpu, T, W>, F::kSums>& sums) {
   // What is not rounded is added again sooner than it is stored and loaded.
   if constexpr (kHasFirst<F> && kIs16BitFloat<T>) {
-    internal::RunFirstAndRest(formula, range, arrays);
+    internal::FirstAndRest(formula, range, arrays);
   } else {
     internal::RowLoop<F, T, W> loop(formula, range, arrays, sums);
     for (int64_t group = 0; group < range.groups; ++group) {

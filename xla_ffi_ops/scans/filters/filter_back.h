@@ -32,10 +32,10 @@ using BackLanes = FilterLanes<E, lanes == 1 ? 1 : kFilterVector<E>>;
 // Goes back over n steps of Lanes, whose dy becomes dx. v takes the place of
 // the state. Sections of any order need memory for 5 Lanes for each order.
 template <int kOrder, bool sums, int lanes, typename Lanes, typename E>
-XLA_FFI_OPS_HD void RunBackOfOrder(const FilterSection<E>& section,
-                                   const FilterSums<E>& to, int64_t order,
-                                   Lanes* memory, const E* x, const E* y,
-                                   E* signals, int64_t n) {
+XLA_FFI_OPS_HD void BackSteps(const FilterSection<E>& section,
+                              const FilterSums<E>& to, int64_t order,
+                              Lanes* memory, const E* x, const E* y, E* signals,
+                              int64_t n) {
   const int64_t m = kOrder > 0 ? kOrder : order;
   Lanes own[kOrder > 0 ? 5 * kOrder : 1];
   Lanes* const b = kOrder > 0 ? own : memory;
@@ -87,21 +87,19 @@ XLA_FFI_OPS_HD void RunBackOfOrder(const FilterSection<E>& section,
 }
 
 template <bool sums, int lanes, typename E>
-void RunBack(const FilterSection<E>& section, const FilterSums<E>& to,
-             int64_t order, BackLanes<E, lanes>* memory, const E* x, const E* y,
-             E* signals, int64_t n) {
+void BackAtLevel(const FilterSection<E>& section, const FilterSums<E>& to,
+                 int64_t order, BackLanes<E, lanes>* memory, const E* x,
+                 const E* y, E* signals, int64_t n) {
   AtCpuLevel([=, &section, &to]() XLA_FFI_OPS_INLINED {
     if constexpr (!sums && lanes > 1) {
       // All at once: each step waits for the one before it.
       FilterLanes<E, lanes>* const none = nullptr;
       const FilterSection<E> own = section;
       if (order == 1) {
-        return RunBackOfOrder<1, false, lanes>(own, to, 1, none, x, y, signals,
-                                               n);
+        return BackSteps<1, false, lanes>(own, to, 1, none, x, y, signals, n);
       }
       if (order == 2) {
-        return RunBackOfOrder<2, false, lanes>(own, to, 2, none, x, y, signals,
-                                               n);
+        return BackSteps<2, false, lanes>(own, to, 2, none, x, y, signals, n);
       }
     }
     for (int i = 0; i < lanes; i += lanes == 1 ? 1 : kFilterVector<E>) {
@@ -109,14 +107,14 @@ void RunBack(const FilterSection<E>& section, const FilterSums<E>& to,
                                  section.z + i};
       const FilterSums<E> sum{to.b0 + i, to.b + i, to.a + i};
       if (order == 1) {
-        RunBackOfOrder<1, sums, lanes>(own, sum, 1, memory, x + i, y + i,
-                                       signals + i, n);
+        BackSteps<1, sums, lanes>(own, sum, 1, memory, x + i, y + i,
+                                  signals + i, n);
       } else if (order == 2) {
-        RunBackOfOrder<2, sums, lanes>(own, sum, 2, memory, x + i, y + i,
-                                       signals + i, n);
+        BackSteps<2, sums, lanes>(own, sum, 2, memory, x + i, y + i,
+                                  signals + i, n);
       } else {
-        RunBackOfOrder<0, sums, lanes>(own, sum, order, memory, x + i, y + i,
-                                       signals + i, n);
+        BackSteps<0, sums, lanes>(own, sum, order, memory, x + i, y + i,
+                                  signals + i, n);
       }
     }
   });

@@ -67,8 +67,8 @@ class BackwardGroup : SignalGroup<T, lanes> {
       kept_.insert(kept_.end(), z_, z_ + each);
       this->template CopyAfter<true>(done, x_, piece);
       for (int64_t s = 0; s < passed_; ++s) {
-        RunSection<lanes>(this->Section(s), call_.order, piece,
-                          this->Steps(done));
+        SectionAtLevel<lanes>(this->Section(s), call_.order, piece,
+                              this->Steps(done));
       }
     }
   }
@@ -85,7 +85,7 @@ class BackwardGroup : SignalGroup<T, lanes> {
         section.z =
             kept_.data() + (done / kPiece * passed_ + s) * order * lanes;
         pieces_[s + 1] = pieces_[s];
-        RunSection<lanes>(section, order, pieces_[s + 1].at, n);
+        SectionAtLevel<lanes>(section, order, pieces_[s + 1].at, n);
       }
     }
     T* const piece = pieces_.back().at;
@@ -93,8 +93,8 @@ class BackwardGroup : SignalGroup<T, lanes> {
     for (int64_t s = sections; s-- > 0;) {
       const T* const x = pieces_[sums ? s : 0].at;
       const T* const y = pieces_[sums ? s + 1 : 0].at;
-      RunBack<sums, lanes>(this->Section(s), Sums(s), order, memory_.data(), x,
-                           y, piece, n);
+      BackAtLevel<sums, lanes>(this->Section(s), Sums(s), order, memory_.data(),
+                               x, y, piece, n);
     }
     if (call_.dx) this->template CopyAfter<false>(done, dx_, piece);
   }
@@ -121,7 +121,7 @@ class BackwardGroup : SignalGroup<T, lanes> {
 
 template <typename T>
 void RunFilter(const FilterGradients<T>& call, int64_t begin, int64_t end) {
-  internal::RunGroups<internal::BackwardGroup, T>(call, begin, end);
+  internal::ForGroups<internal::BackwardGroup, T>(call, begin, end);
 }
 
 }  // namespace xla_ffi_ops

@@ -96,8 +96,8 @@ struct FilterSection {
 
 // Filters n steps where they are.
 template <int order, int lanes, typename E>
-XLA_FFI_OPS_HD void RunSectionOfOrder(const FilterSection<E>& section,
-                                      E* signals, int64_t n) {
+XLA_FFI_OPS_HD void FilterSteps(const FilterSection<E>& section, E* signals,
+                                int64_t n) {
   using Lanes = FilterLanes<E, lanes>;
   Lanes b0, b[order], a[order], z[order + 1] = {};
   b0.LoadFrom(section.b0);
@@ -123,8 +123,9 @@ XLA_FFI_OPS_HD void RunSectionOfOrder(const FilterSection<E>& section,
 }
 
 template <int lanes, typename E>
-XLA_FFI_OPS_HD void RunSectionOfAnyOrder(const FilterSection<E>& section,
-                                         int64_t order, E* signals, int64_t n) {
+XLA_FFI_OPS_HD void FilterStepsOfAnyOrder(const FilterSection<E>& section,
+                                          int64_t order, E* signals,
+                                          int64_t n) {
   using Lanes = FilterLanes<E, lanes>;
   Lanes b0, b, a;
   b0.LoadFrom(section.b0);
@@ -150,13 +151,13 @@ XLA_FFI_OPS_HD void RunSectionOfAnyOrder(const FilterSection<E>& section,
 }
 
 template <int lanes, typename E>
-void RunSection(const FilterSection<E>& section, int64_t order, E* signals,
-                int64_t n) {
+void SectionAtLevel(const FilterSection<E>& section, int64_t order, E* signals,
+                    int64_t n) {
   AtCpuLevel([&section, order, signals, n]() XLA_FFI_OPS_INLINED {
     const FilterSection<E> own = section;
-    if (order == 1) return RunSectionOfOrder<1, lanes>(own, signals, n);
-    if (order == 2) return RunSectionOfOrder<2, lanes>(own, signals, n);
-    RunSectionOfAnyOrder<lanes>(own, order, signals, n);
+    if (order == 1) return FilterSteps<1, lanes>(own, signals, n);
+    if (order == 2) return FilterSteps<2, lanes>(own, signals, n);
+    FilterStepsOfAnyOrder<lanes>(own, order, signals, n);
   });
 }
 

@@ -94,8 +94,8 @@ class ForwardGroup : SignalGroup<T, lanes> {
     for (int64_t done = 0; done < call.n; done += this->kPiece) {
       this->template CopyAfter<true>(done, x, piece_);
       for (int64_t s = 0; s < call.sections; ++s) {
-        RunSection<lanes>(this->Section(s), call.order, piece_,
-                          this->Steps(done));
+        SectionAtLevel<lanes>(this->Section(s), call.order, piece_,
+                              this->Steps(done));
       }
       this->template CopyAfter<false>(done, y, piece_);
     }
@@ -107,9 +107,9 @@ class ForwardGroup : SignalGroup<T, lanes> {
   alignas(64) T piece_[SignalGroup<T, lanes>::kPiece * lanes] = {};
 };
 
-// Runs a Group for signals [begin, end): it takes some of them at a time.
+// Calls a Group for signals [begin, end): it takes some of them at a time.
 template <template <typename, int> class Group, typename T, typename Call>
-void RunGroups(const Call& call, int64_t begin, int64_t end) {
+void ForGroups(const Call& call, int64_t begin, int64_t end) {
   constexpr int kLanes = kFilterLanes<T>;
   if (end - begin > 1) {
     Group<T, kLanes> group(call);
@@ -130,7 +130,7 @@ int64_t FilterSignalsAtOnce() {
 
 template <typename T>
 void RunFilter(const Filter<T>& call, int64_t begin, int64_t end) {
-  internal::RunGroups<internal::ForwardGroup, T>(call, begin, end);
+  internal::ForGroups<internal::ForwardGroup, T>(call, begin, end);
 }
 
 }  // namespace xla_ffi_ops

@@ -21,8 +21,8 @@ namespace internal {
 // Computes steps [first, call.n) of n columns from `begin` on, with numbers
 // where they are; or returns false if that cannot be.
 template <typename Call, typename E>
-bool RunColumnsInPlace(const Call& call, int64_t row, int64_t first,
-                       int64_t begin, int64_t n, E* state) {
+bool ComputeInPlace(const Call& call, int64_t row, int64_t first, int64_t begin,
+                    int64_t n, E* state) {
   using T = typename Call::Type;
   constexpr bool kAdvantages = std::is_same_v<Call, Advantages<T>>;
   static_assert(!kAdvantages ||
@@ -55,8 +55,8 @@ bool RunColumnsInPlace(const Call& call, int64_t row, int64_t first,
 
 // Computes steps [first, call.n) of n columns from `begin` on in pieces.
 template <typename Call, typename E>
-void RunColumnPieces(const Call& call, int64_t row, int64_t first,
-                     int64_t begin, int64_t n, E* state) {
+void ComputePieces(const Call& call, int64_t row, int64_t first, int64_t begin,
+                   int64_t n, E* state) {
   using T = typename Call::Type;
   const int64_t columns = call.columns;
   const int64_t most = n == columns ? kRecurrencePiece / n : 1;
@@ -113,10 +113,10 @@ void RunRecurrenceColumns(const Call& call, int64_t row, int64_t begin,
                                  call.Row(row) + at * call.columns + begin, n);
     }
     const int64_t first = call.shifted;
-    if (internal::RunColumnsInPlace(call, row, first, begin, n, state)) {
+    if (internal::ComputeInPlace(call, row, first, begin, n, state)) {
       continue;
     }
-    internal::RunColumnPieces(call, row, first, begin, n, state);
+    internal::ComputePieces(call, row, first, begin, n, state);
   }
 }
 

@@ -98,7 +98,7 @@ XLA_FFI_OPS_HD void AddRows(const X* const* a, const X* const* b, int64_t n,
 
 // RunRowEnds, with numbers where they are, if X is T, or converted.
 template <typename X, typename T>
-void RunRowEndsOf(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
+void RowEndsOf(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
   using E = ElementOf<T>;
   constexpr int64_t kStrands = kRecurrenceLanes<E>, kPiece = 128;
   constexpr bool kInPlace = std::is_same_v<X, T>;
@@ -156,9 +156,9 @@ void RunRowEndsOf(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
 template <typename T>
 void RunRowEnds(const RecurrenceEnds<T>& ends, int64_t begin, int64_t end) {
   if (internal::HasLevelOf<T>()) {
-    internal::RunRowEndsOf<T>(ends, begin, end);
+    internal::RowEndsOf<T>(ends, begin, end);
   } else if constexpr (kIs16BitFloat<T>) {
-    internal::RunRowEndsOf<internal::ElementOf<T>>(ends, begin, end);
+    internal::RowEndsOf<internal::ElementOf<T>>(ends, begin, end);
   }
 }
 

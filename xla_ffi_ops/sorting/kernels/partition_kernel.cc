@@ -47,7 +47,7 @@ class PartitionKernelOf final : public RowKernel {
     if (n >= kLong) {
       const int64_t chunks = n / kLongestChunk + 1;
       for (; rows > 0; --rows, x += n, y += n) {
-        RunSteps(Long(x, y, chunks).get(), chunks);
+        TakeSteps(Long(x, y, chunks).get(), chunks);
       }
       return;
     }

@@ -54,7 +54,7 @@ class SortKernelOf final : public RowKernel {
     if (kIsNarrow && n > kCounted) {
       const int64_t chunks = n / kLongestChunk + 1;
       for (; rows > 0; --rows, x += n, y += n) {
-        RunSteps(Long(x, y, chunks).get(), chunks);
+        TakeSteps(Long(x, y, chunks).get(), chunks);
       }
       return;
     }
@@ -96,7 +96,7 @@ class SortKernelOf final : public RowKernel {
 
 }  // namespace
 
-void RunSteps(LongRow* row, int64_t chunks) {
+void TakeSteps(LongRow* row, int64_t chunks) {
   for (int64_t c = 0; c < chunks; ++c) row->Scan(c);
   row->AfterScan();
   for (int64_t c = 0; c < chunks; ++c) row->Count(c);

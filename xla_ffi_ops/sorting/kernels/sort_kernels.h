@@ -32,8 +32,8 @@ class LongRow {
   virtual void Repair(int64_t /*chunk*/) {}
 };
 
-// Runs all steps of a row in this thread.
-void RunSteps(LongRow* row, int64_t chunks);
+// Takes all steps of a row in this thread.
+void TakeSteps(LongRow* row, int64_t chunks);
 
 // A chunk has fewer elements than 32 bits can count.
 inline constexpr int64_t kLongestChunk = int64_t{1} << 31;
