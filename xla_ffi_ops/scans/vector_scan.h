@@ -54,9 +54,9 @@ struct VectorScan {
   V by_lane;
 
   XLA_FFI_OPS_HD VectorScan(W base_value, W carry_value) {
-    Fill<W, lanes>(base_value, &base);
-    Fill<W, lanes>(Op::template Identity<W>(), &identity);
-    Fill<W, lanes>(carry_value, &carry);
+    Splat<W, lanes>(base_value, &base);
+    Splat<W, lanes>(Op::template Identity<W>(), &identity);
+    Splat<W, lanes>(carry_value, &carry);
     by_lane = identity;
     by_lane[0] = carry_value;
   }

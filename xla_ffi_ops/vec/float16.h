@@ -12,12 +12,14 @@
 #include <cstring>
 #include <type_traits>
 
+#include "xla_ffi_ops/vec/device.h"
+
 namespace xla_ffi_ops {
 
 namespace internal {
 
 template <typename To, typename From>
-inline To BitCast(From from) {
+XLA_FFI_OPS_HD To BitCast(From from) {
   static_assert(sizeof(To) == sizeof(From));
   To to;
   std::memcpy(static_cast<void*>(&to), &from, sizeof(to));

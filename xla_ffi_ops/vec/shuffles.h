@@ -17,11 +17,6 @@
 
 namespace xla_ffi_ops::internal {
 
-template <typename T, int lanes>
-XLA_FFI_OPS_HD void Fill(T value, Vec<T, lanes>* v) {
-  *v = value - Vec<T, lanes>{};  // With +, -0.0 would be 0.0.
-}
-
 // Lanes of 4 or 8 bytes are moved as 32-bit integers: g++ 12 moves some lanes
 // of float and double one by one.
 template <int units, int... from>
@@ -35,17 +30,12 @@ XLA_FFI_OPS_HD void Shuffle(const Vec<int32_t, units>& a,
 #endif
 }
 
-// The two halves of a vector of n lanes, and the vector of two halves.
+// The two halves of a vector of n lanes.
 template <typename T, int n, int... i>
 XLA_FFI_OPS_HD void Cut(const Vec<T, n>& x, Vec<T, n / 2>* low,
                         Vec<T, n / 2>* high, std::integer_sequence<int, i...>) {
   *low = __builtin_shufflevector(x, x, i...);
   *high = __builtin_shufflevector(x, x, (n / 2 + i)...);
-}
-template <typename T, int n, int... i>
-XLA_FFI_OPS_HD void Join(const Vec<T, n / 2>& low, const Vec<T, n / 2>& high,
-                         Vec<T, n>* x, std::integer_sequence<int, i...>) {
-  *x = __builtin_shufflevector(low, high, i...);
 }
 
 // Transposes a matrix with so many columns.

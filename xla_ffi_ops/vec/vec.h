@@ -13,6 +13,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "xla_ffi_ops/vec/device.h"
+
 namespace xla_ffi_ops::internal {
 
 template <typename T, int lanes>
@@ -63,6 +65,19 @@ using IntOf = std::conditional_t<
     bytes == 8, int64_t,
     std::conditional_t<bytes == 4, int32_t,
                        std::conditional_t<bytes == 2, int16_t, int8_t>>>;
+
+// The same number in all lanes.
+template <typename T, int lanes>
+XLA_FFI_OPS_HD void Splat(T value, Vec<T, lanes>* v) {
+  *v = value - Vec<T, lanes>{};  // With +, -0.0 would be 0.0.
+}
+
+// The vector of two halves.
+template <typename T, int n, int... i>
+XLA_FFI_OPS_HD void Join(const Vec<T, n / 2>& low, const Vec<T, n / 2>& high,
+                         Vec<T, n>* x, std::integer_sequence<int, i...>) {
+  *x = __builtin_shufflevector(low, high, i...);
+}
 
 }  // namespace xla_ffi_ops::internal
 

@@ -9,7 +9,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -25,10 +24,14 @@ using xla_ffi_ops::internal::IntOf;
 
 }  // namespace internal
 
+using math::Abs;
+using math::Any;
 using math::Element;
 using math::kIsScalar;
 using math::kLanesOf;
 using math::Like;
+using math::Select;
+using math::Splat;
 
 template <typename T, int lanes>
 using Vector = xla_ffi_ops::internal::VecOrNumber<T, lanes>;
@@ -65,21 +68,6 @@ XLA_FFI_OPS_HD V PerLane(F f, V x, More... more) {
   }
 }
 
-// The same number in all lanes; a bool becomes a mask.
-template <typename V, typename T>
-XLA_FFI_OPS_HD V Splat(T x) {
-  if constexpr (kIsScalar<V>) {
-    return static_cast<V>(x);
-  } else if constexpr (std::is_same_v<T, bool>) {
-    return V{} - static_cast<Element<V>>(x);
-  } else if (std::is_integral_v<T> && !__builtin_constant_p(x)) {
-    // Without Opaque, g++ 12 sets 16 lanes one after the other.
-    return static_cast<Element<V>>(x) - math::Opaque(V{});
-  } else {
-    return static_cast<Element<V>>(x) - V{};  // With +, -0.0 would be 0.0.
-  }
-}
-
 // A mask of lanes of another width.
 template <typename M, typename From>
 XLA_FFI_OPS_HD M As(From m) {
@@ -100,24 +88,9 @@ XLA_FFI_OPS_HD V Not(V x) {
     return ~x;
 }
 
-template <typename M, typename V>
-XLA_FFI_OPS_HD V Select(M mask, V a, V b) {
-  if constexpr (kIsScalar<M>) {
-    return mask ? a : b;
-  } else {
-    using Wide = Like<internal::IntOf<sizeof(Element<V>)>, V>;
-    return math::Select(As<Wide>(mask), a, b);
-  }
-}
-
-using math::Any;
-
 template <typename To, typename V>
 XLA_FFI_OPS_HD To Bits(V x) {
-  static_assert(sizeof(To) == sizeof(V));
-  To to;
-  std::memcpy(&to, &x, sizeof(to));
-  return to;
+  return math::BitCast<To>(x);
 }
 
 namespace internal {
@@ -177,25 +150,11 @@ XLA_FFI_OPS_HD To FromMask(M mask) {
 // g++ would compute the two conditions as integers, and branch.
 template <typename V>
 XLA_FFI_OPS_HD V Max(V a, V b) {
-  return math::Select(a != a, a, math::Select(a > b, a, b));
+  return Select(a != a, a, Select(a > b, a, b));
 }
 template <typename V>
 XLA_FFI_OPS_HD V Min(V a, V b) {
-  return math::Select(a != a, a, math::Select(a < b, a, b));
-}
-
-template <typename V>
-XLA_FFI_OPS_HD V Abs(V x) {
-  using E = Element<V>;
-  if constexpr (std::is_floating_point_v<E>) {
-    using I = Like<internal::IntOf<sizeof(E)>, V>;
-    using Max = std::numeric_limits<Element<I>>;
-    return Bits<V>(Bits<I>(x) & Max::max());
-  } else if constexpr (std::is_signed_v<E>) {
-    return Select(x < E(0), V(-x), x);
-  } else {
-    return x;
-  }
+  return Select(a != a, a, Select(a < b, a, b));
 }
 
 template <typename V>

@@ -64,7 +64,7 @@ struct ErfParts {
 
 template <bool is_short, typename V>
 XLA_FFI_OPS_HD ErfParts<V> SplitErf(V a) {
-  const V most = Fill<V>(is_short ? 10.5 : 28);  // Its erfc is 0.
+  const V most = Splat<V>(is_short ? 10.5 : 28);  // Its erfc is 0.
   const V b = Select(a > most, most, a);
   const V t = (b - 3) / (b + 3);
   if constexpr (is_short) {
@@ -104,9 +104,9 @@ XLA_FFI_OPS_HD V ErfInvOf(V x) {
     const V better = y - step / (1 + y * step);
     y = Select(a < 0x1p-30, a * 0.88622692545275801, better);
   }
-  const V inside = Select(a == V{} + 1, Fill<V>(kInfinity<V>), y);
+  const V inside = Select(a == V{} + 1, Splat<V>(kInfinity<V>), y);
   return Select(a <= V{} + 1, WithSign(inside, x),
-                Fill<V>(Limits<V>::quiet_NaN()));
+                Splat<V>(Limits<V>::quiet_NaN()));
 }
 
 }  // namespace internal

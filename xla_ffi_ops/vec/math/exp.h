@@ -140,7 +140,7 @@ XLA_FFI_OPS_HD V Exp2(V x) {
 // At most 1.1 ulp.
 template <typename V>
 XLA_FFI_OPS_HD V Expm1(V x) {
-  const V least = Fill<V>(-40);
+  const V least = Splat<V>(-40);
   const V quarter = internal::QuarterExpm1(Select(x < least, least, x));
   const V finite =
       Select(x <= internal::kMostExp<V>, 4 * quarter, x + kInfinity<V>);
@@ -151,7 +151,7 @@ XLA_FFI_OPS_HD V Expm1(V x) {
 template <typename V>
 XLA_FFI_OPS_HD V Logistic(V x) {
   // Between these, the exponential function is normal, and so is its inverse.
-  const V most = Fill<V>(-internal::ExpConstants<V>::kLeast);
+  const V most = Splat<V>(-internal::ExpConstants<V>::kLeast);
   const V t = Select(x > most, -most, Select(x < -most, most, -x));
   // exp(t) = scale (sum + rest)
   using Constants = internal::ExpConstants<V>;

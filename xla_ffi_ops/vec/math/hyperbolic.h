@@ -27,7 +27,7 @@ template <typename V>
 XLA_FFI_OPS_HD V Tanh(V x) {
   const V a = Abs(x);
   if constexpr (sizeof(Element<V>) == 4) {
-    const V most = Fill<V>(10);  // Its tanh is rounded to 1.
+    const V most = Splat<V>(10);  // Its tanh is rounded to 1.
     const V twice = 2 * Select(a > most, most, a);
     const auto exp = internal::SplitExp(twice);
     const V large = 1 - 2 / MulAdd(exp.scale, exp.significand, Element<V>(1));
@@ -35,7 +35,7 @@ XLA_FFI_OPS_HD V Tanh(V x) {
     const V small = MulAdd(a * z, Polynomial(z, internal::kTanh), a);
     return WithSign(Select(a < 0.9f, small, large), x);
   } else {
-    const V most = Fill<V>(20);
+    const V most = Splat<V>(20);
     const V half = 2 * internal::QuarterExpm1(2 * Select(a > most, most, a));
     const V whole = half + 1;
     const V lost = half - (whole - 1);
@@ -52,7 +52,7 @@ XLA_FFI_OPS_HD V Sinh(V x) {
       [](auto d) XLA_FFI_OPS_INLINED {
         // With h = (e^|x| - 1) / 2, it is h + h / (2 h + 1).
         using D = decltype(d);
-        const D a = Abs(d), most = Fill<D>(internal::kMostSinh);
+        const D a = Abs(d), most = Splat<D>(internal::kMostSinh);
         const D half = 2 * internal::QuarterExpm1(Select(a > most, most, a));
         const D sinh = half + half / (half + half + 1);
         const D finite = Select(a > most, a + kInfinity<D>, sinh);
@@ -67,7 +67,7 @@ XLA_FFI_OPS_HD V Cosh(V x) {
   return InDouble(
       [](auto d) XLA_FFI_OPS_INLINED {
         using D = decltype(d);
-        const D a = Abs(d), most = Fill<D>(internal::kMostSinh);
+        const D a = Abs(d), most = Splat<D>(internal::kMostSinh);
         const auto parts = internal::SplitExp(Select(a > most, most, a));
         // e^|x| / 2, whose scale may be infinite.
         const D half = BitCast<D>(BitsOf(parts.significand) +
@@ -90,7 +90,7 @@ XLA_FFI_OPS_HD V Asinh(V x) {
         const D square = near * near;
         const D log =
             Log1p(Select(is_far, a, near + square / (1 + Sqrt(1 + square))));
-        const D far = Select(is_far, Fill<D>(0.69314718055994531), D{});
+        const D far = Select(is_far, Splat<D>(0.69314718055994531), D{});
         return WithSign(log + far, d);
       },
       x);
@@ -106,8 +106,8 @@ XLA_FFI_OPS_HD V Acosh(V x) {
         const auto is_far = d > 0x1p500;
         const D t = Select(is_far, D{}, d - 1);
         const D log = Log1p(Select(is_far, d, t + Sqrt(t * (2 + t))));
-        const D far = Select(is_far, Fill<D>(0.69314718055994531), D{});
-        return Select(d < 1, Fill<D>(Limits<D>::quiet_NaN()), log + far);
+        const D far = Select(is_far, Splat<D>(0.69314718055994531), D{});
+        return Select(d < 1, Splat<D>(Limits<D>::quiet_NaN()), log + far);
       },
       x);
 }

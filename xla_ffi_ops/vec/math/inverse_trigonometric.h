@@ -89,7 +89,7 @@ XLA_FFI_OPS_HD V AsinOf(V x) {
   const auto is_large = a > 0.5;
   const auto parts = SplitAsin<is_short>(a, is_large);
   const V low = parts.low + parts.rest;
-  const V pi = Fill<V>(2 * kQuarterPi);
+  const V pi = Splat<V>(2 * kQuarterPi);
   const V first = pi - 2 * parts.s;
   const V lost = (pi - first) - 2 * parts.s;
   const V large = first - (2 * low - (lost + 2 * kQuarterPiLow));
@@ -135,14 +135,14 @@ XLA_FFI_OPS_HD V Atan2(V y, V x) {
     const D one = D{} + 1;
     D a = Abs(y), b = Abs(x);
     // Two infinities are as two ones.
-    const auto both = Select(a < b, a, b) == Fill<D>(kInfinity<D>);
+    const auto both = Select(a < b, a, b) == Splat<D>(kInfinity<D>);
     a = Select(both, one, a), b = Select(both, one, b);
     if constexpr (!kIsFloat<V>) {  // Neither sums nor differences leave the
                                    // range.
       const D most = Select(a > b, a, b);
       const D scale =
-          Select(most > Fill<D>(0x1p1000), Fill<D>(0x1p-100),
-                 Select(most < Fill<D>(0x1p-900), Fill<D>(0x1p100), one));
+          Select(most > Splat<D>(0x1p1000), Splat<D>(0x1p-100),
+                 Select(most < Splat<D>(0x1p-900), Splat<D>(0x1p100), one));
       a *= scale, b *= scale;
     }
     const D angle =

@@ -41,7 +41,7 @@ XLA_FFI_OPS_HD LogParts<V> SplitAny(V x) {
   constexpr Element<V> kUp = int64_t{1} << (kMantissa<V> + 1);
   const auto is_small = x < Limits<V>::min();
   auto parts = SplitLog(Select(is_small, x * kUp, x));
-  parts.k -= Select(is_small, Fill<V>(kMantissa<V> + 1), V{});
+  parts.k -= Select(is_small, Splat<V>(kMantissa<V> + 1), V{});
   return parts;
 }
 
@@ -80,8 +80,8 @@ template <typename V>
 XLA_FFI_OPS_HD V Log(V x) {
   const auto parts = internal::SplitAny(x);
   const V log = internal::JoinLog(parts.k, parts.m - 1, V{});
-  const V at_most_zero =
-      Select(x == V{}, Fill<V>(-kInfinity<V>), Fill<V>(Limits<V>::quiet_NaN()));
+  const V at_most_zero = Select(x == V{}, Splat<V>(-kInfinity<V>),
+                                Splat<V>(Limits<V>::quiet_NaN()));
   return Select(x <= V{}, at_most_zero, Select(x < kInfinity<V>, log, x));
 }
 
@@ -102,8 +102,8 @@ XLA_FFI_OPS_HD V Log1p(V x) {
   const auto is_near = parts.k == V{};
   const V log = internal::JoinLog(parts.k, Select(is_near, x, f),
                                   Select(is_near, V{}, low));
-  const V at_most_zero =
-      Select(u == V{}, Fill<V>(-kInfinity<V>), Fill<V>(Limits<V>::quiet_NaN()));
+  const V at_most_zero = Select(u == V{}, Splat<V>(-kInfinity<V>),
+                                Splat<V>(Limits<V>::quiet_NaN()));
   const V finite = Select(x < kInfinity<V>, log, x);
   const V normal = Select(Abs(x) < Limits<V>::epsilon() / 4, x, finite);
   return Select(u <= V{}, at_most_zero, normal);

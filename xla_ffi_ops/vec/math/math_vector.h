@@ -35,6 +35,7 @@
 namespace xla_ffi_ops::math {
 
 using xla_ffi_ops::internal::BitCast;
+using xla_ffi_ops::internal::Join;
 using xla_ffi_ops::internal::kIsScalar;
 using xla_ffi_ops::internal::kLanesOf;
 using xla_ffi_ops::internal::Like;
@@ -64,13 +65,30 @@ inline constexpr Element<V> kInfinity = Limits<V>::infinity();
 template <typename V>
 inline constexpr Element<V> kRound = int64_t{3} << (kMantissa<V> - 1);
 
-// One value in all lanes.
+// x, of which the compiler knows nothing. g++ 12 would make one condition of
+// two and, in 64 bytes, compute it for one lane after the other: a function
+// that is inlined has the oldest processor's types of conditions.
 template <typename V>
-XLA_FFI_OPS_HD V Fill(Element<V> x) {
+XLA_FFI_OPS_HD V Opaque(V x) {
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__CUDACC__)
+  if constexpr (!kIsScalar<V> && sizeof(V) == 64) asm("" : "+v"(x));
+#endif
+  return x;
+}
+
+// The same number in all lanes; a bool becomes a mask.
+template <typename V, typename T>
+XLA_FFI_OPS_HD V Splat(T x) {
   if constexpr (kIsScalar<V>) {
-    return x;
+    return static_cast<V>(x);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return V{} - static_cast<Element<V>>(x);
+  } else if (std::is_integral_v<T> && !__builtin_constant_p(x)) {
+    // Without Opaque, g++ 12 sets 16 lanes one after the other.
+    return static_cast<Element<V>>(x) - Opaque(V{});
   } else {
-    return x - V{};  // With +, -0.0 would be 0.0.
+    return static_cast<Element<V>>(x) - V{};  // With +, -0.0 would be 0.0.
   }
 }
 
@@ -138,21 +156,15 @@ XLA_FFI_OPS_HD auto MulAdd(A a, B b, C c) {
   return internal::Fma(V(a - V{}), V(b - V{}), V(c - V{}));
 }
 
-// x, of which the compiler knows nothing. g++ 12 would make one condition of
-// two and, in 64 bytes, compute it for one lane after the other: a function
-// that is inlined has the oldest processor's types of conditions.
-template <typename V>
-XLA_FFI_OPS_HD V Opaque(V x) {
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__CUDACC__)
-  if constexpr (!kIsScalar<V> && sizeof(V) == 64) asm("" : "+v"(x));
-#endif
-  return x;
-}
-
+// Of each lane, a's or b's. The lanes of a mask may be of another width.
 template <typename Mask, typename V>
 XLA_FFI_OPS_HD V Select(Mask mask, V a, V b) {
-  return Opaque(mask ? a : b);
+  if constexpr (kIsScalar<Mask>) {
+    return mask ? a : b;
+  } else {
+    using Wide = Like<xla_ffi_ops::internal::IntOf<sizeof(Element<V>)>, V>;
+    return Opaque(__builtin_convertvector(mask, Wide) ? a : b);
+  }
 }
 
 template <typename V>
@@ -162,7 +174,14 @@ XLA_FFI_OPS_HD Bits<V> BitsOf(V x) {
 
 template <typename V>
 XLA_FFI_OPS_HD V Abs(V x) {
-  return BitCast<V>(BitsOf(x) & ~kSign<V>);
+  using E = Element<V>;
+  if constexpr (std::is_floating_point_v<E>) {
+    return BitCast<V>(BitsOf(x) & ~kSign<V>);
+  } else if constexpr (std::is_signed_v<E>) {
+    return Select(x < E(0), V(-x), x);
+  } else {
+    return x;
+  }
 }
 
 // |x| with the sign bit of `sign`.
@@ -208,7 +227,7 @@ XLA_FFI_OPS_HD bool Any(Mask mask) {
 template <int from = 0, typename V, typename C, size_t n>
 XLA_FFI_OPS_HD V Polynomial(V x, const C (&c)[n]) {
   if constexpr (from + 1 == n) {
-    return Fill<V>(c[from]);
+    return Splat<V>(c[from]);
   } else if constexpr (from + 2 == n) {
     return MulAdd(x, Element<V>{c[n - 1]}, Element<V>{c[from]});
   } else {
@@ -222,15 +241,6 @@ struct HalvesOf {
   using Double = VecOfBytes<double, sizeof(V)>;
   Float low, high;
 };
-
-template <typename V, typename Half, int... i>
-XLA_FFI_OPS_HD V Join(Half low, Half high, std::integer_sequence<int, i...>) {
-#if defined(__clang__) || __GNUC__ >= 12
-  return __builtin_shufflevector(low, high, i...);
-#else
-  return BitCast<V>(HalvesOf<V>{low, high});  // By way of memory.
-#endif
-}
 
 // Whether the elements are float.
 template <typename V>
@@ -252,9 +262,12 @@ XLA_FFI_OPS_HD auto HighInDouble(V x) {
 template <typename V, typename Double>
 XLA_FFI_OPS_HD V Rounded(Double low, Double high) {
   using Float = typename HalvesOf<V>::Float;
-  return Join<V>(__builtin_convertvector(low, Float),
-                 __builtin_convertvector(high, Float),
-                 std::make_integer_sequence<int, sizeof(V) / 4>());
+  constexpr int kLanes = kLanesOf<V>;
+  V rounded;
+  Join<float, kLanes>(__builtin_convertvector(low, Float),
+                      __builtin_convertvector(high, Float), &rounded,
+                      xla_ffi_ops::internal::kEach<kLanes>);
+  return rounded;
 }
 
 // fn(x), computed in double, and rounded if x is of float; also of more

@@ -85,13 +85,13 @@ XLA_FFI_OPS_HD V LongPow(V x, V y) {
 template <typename V>
 XLA_FFI_OPS_HD V Pow(V x, V y) {
   const V a = Abs(x), size = Abs(y), one = V{} + 1;
-  const V infinity = Fill<V>(kInfinity<V>);
+  const V infinity = Splat<V>(kInfinity<V>);
   V power = InDouble(
       [](auto x, auto y) XLA_FFI_OPS_INLINED {
         if constexpr (kIsFloat<V>) {
           // Where exp is infinite and 0 in float.
           using D = decltype(x);
-          const D most = Fill<D>(128), t = y * internal::ShortLog(x);
+          const D most = Splat<D>(128), t = y * internal::ShortLog(x);
           return internal::ShortExp(
               Select(t > most, most, Select(t < -most, -most, t)));
         } else {
@@ -112,7 +112,7 @@ XLA_FFI_OPS_HD V Pow(V x, V y) {
   power = Select(is_odd, WithSign(power, x), power);
   const auto has_no_power = Opaque(x < V{}) & Opaque(a < infinity) &
                             Opaque(is_integer == 0) & Opaque(a > V{});
-  power = Select(has_no_power, Fill<V>(Limits<V>::quiet_NaN()), power);
+  power = Select(has_no_power, Splat<V>(Limits<V>::quiet_NaN()), power);
   power = Select(Opaque(x != x) | Opaque(y != y), x + y, power);
   return Select(Opaque(x == one) | Opaque(y == V{}), one, power);
 }

@@ -22,10 +22,10 @@ XLA_FFI_OPS_HD V Cbrt(V x) {
   using E = Element<V>;
   const auto is_small = Abs(x)<E(0x1p-60), is_large = Abs(x)> E(0x1p60);
   const V one = V{} + 1;
-  const V scale = Select(is_small, Fill<V>(0x1p66),
-                         Select(is_large, Fill<V>(0x1p-66), one));
-  const V back = Select(is_small, Fill<V>(0x1p-22),
-                        Select(is_large, Fill<V>(0x1p22), one));
+  const V scale = Select(is_small, Splat<V>(0x1p66),
+                         Select(is_large, Splat<V>(0x1p-66), one));
+  const V back = Select(is_small, Splat<V>(0x1p-22),
+                        Select(is_large, Splat<V>(0x1p22), one));
   const V a = Abs(x) * scale;
   // The first bits of a, as an integer: a third of them, with the bias of the
   // exponent, is right to 3.2%. The integer is the last bits of a sum.

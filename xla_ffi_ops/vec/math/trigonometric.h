@@ -85,7 +85,7 @@ XLA_FFI_OPS_HD SinCosOf<V> SinCos(V x) {
   constexpr bool is_float = kIsFloat<V>;
   if constexpr (kIsScalar<V>) {
     const auto both =
-        internal::SinAndCos<is_float>(Fill<internal::VectorOfScalar>(x));
+        internal::SinAndCos<is_float>(Splat<internal::VectorOfScalar>(x));
     return {static_cast<V>(both.sin[0]), static_cast<V>(both.cos[0])};
   } else if constexpr (is_float) {
     const auto low = internal::SinAndCos<true>(LowInDouble(x));
@@ -111,7 +111,7 @@ XLA_FFI_OPS_HD V Tan(V x) {
     return internal::TanOf<kIsFloat<V>>(d);
   };
   if constexpr (kIsScalar<V>) {
-    return static_cast<V>(tan(Fill<internal::VectorOfScalar>(x))[0]);
+    return static_cast<V>(tan(Splat<internal::VectorOfScalar>(x))[0]);
   } else {
     return InDouble(tan, x);
   }
