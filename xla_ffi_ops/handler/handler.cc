@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "xla_ffi_ops/vec/fresh_pages.h"
+#include "xla_ffi_ops/vec/memory.h"
 
 namespace xla_ffi_ops::internal {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/half_vectors.h"
-#include "xla_ffi_ops/vec/store_vector.h"
+#include "xla_ffi_ops/vec/memory.h"
 #include "xla_ffi_ops/vec/vec.h"
 
 namespace xla_ffi_ops::internal {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages that memory does not have yet.
-#include "xla_ffi_ops/vec/fresh_pages.h"
-
 #include <sys/mman.h>
 
 #include <cstddef>
@@ -11,6 +9,7 @@
 #include <string>
 
 #include "tests/kit/cpp/fake_xla.h"
+#include "xla_ffi_ops/vec/memory.h"
 
 namespace xla_ffi_ops {
 namespace {

@@ -24,9 +24,8 @@
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
-#include "xla_ffi_ops/vec/fresh_pages.h"
+#include "xla_ffi_ops/vec/memory.h"
 #include "xla_ffi_ops/vec/row_map.h"
-#include "xla_ffi_ops/vec/store_vector.h"
 
 namespace xla_ffi_ops::internal {
 

@@ -20,8 +20,8 @@
 #include "xla_ffi_ops/rows/run_formula.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/memory.h"
 #include "xla_ffi_ops/vec/row_elements.h"
-#include "xla_ffi_ops/vec/store_vector.h"
 
 namespace xla_ffi_ops::internal {
 

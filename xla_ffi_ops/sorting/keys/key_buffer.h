@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <new>
 
-#include "xla_ffi_ops/vec/fresh_pages.h"
+#include "xla_ffi_ops/vec/memory.h"
 
 namespace xla_ffi_ops::internal {
 
