@@ -12,6 +12,8 @@
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/key_format.h"
+#include "xla_ffi_ops/vec/vec.h"
 
 namespace xla_ffi_ops::internal {
 
@@ -65,22 +67,16 @@ using ElementOf = typename Numbers<T>::Element;
 
 // For comparisons. Floating-point numbers become integers in the same order,
 // with NaN, of either sign, first or last: g++ 12 vectorizes maxima and minima
-// of integers only.
+// of integers only. Integers with a sign take fewer steps than KeyFormat's.
 template <bool kNanIsLast, typename T>
 struct OrderedBits {
-  using Bits =
-      std::conditional_t<sizeof(T) == 8, int64_t,
-                         std::conditional_t<sizeof(T) == 4, int32_t, int16_t>>;
+  using Bits = IntOf<sizeof(T)>;
   using Stored = Bits;
   using Element = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
   static constexpr bool kConverts = true;
   static constexpr int kSign = 8 * sizeof(T) - 1;
   static constexpr Bits kMost = std::numeric_limits<Bits>::max();
-  static constexpr Bits kInfinity =
-      std::is_same_v<T, double>     ? static_cast<Bits>(0x7ff0000000000000)
-      : std::is_same_v<T, float>    ? static_cast<Bits>(0x7f800000)
-      : std::is_same_v<T, BFloat16> ? 0x7f80
-                                    : 0x7c00;
+  static constexpr auto kInfinity = static_cast<Bits>(FormatOf<T>().infinity);
 
   static void To(const Bits* from, Element* to, int64_t n) {
     AtCpuLevel([=]() XLA_FFI_OPS_INLINED {

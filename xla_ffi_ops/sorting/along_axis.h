@@ -12,10 +12,11 @@
 #include "xla_ffi_ops/handler/dtype.h"
 #include "xla_ffi_ops/handler/handler.h"
 #include "xla_ffi_ops/sorting/kernels/sort_kernels.h"
-#include "xla_ffi_ops/sorting/keys/keys.h"
 #include "xla_ffi_ops/sorting/sort_rows.h"
 #include "xla_ffi_ops/threads/handler_result.h"
 #include "xla_ffi_ops/threads/parallel.h"
+#include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/key_format.h"
 
 namespace xla_ffi_ops {
 
@@ -24,23 +25,23 @@ namespace xla_ffi_ops {
 inline AnyFormat FormatOf(ffi::DataType dtype, bool one_nan) {
   switch (dtype) {
     case ffi::S8:
-      return SignedFormat<uint8_t>();
+      return FormatOf<int8_t>();
     case ffi::S16:
-      return SignedFormat<uint16_t>();
+      return FormatOf<int16_t>();
     case ffi::S32:
-      return SignedFormat<uint32_t>();
+      return FormatOf<int32_t>();
     case ffi::S64:
-      return SignedFormat<uint64_t>();
+      return FormatOf<int64_t>();
     case ffi::U16:
-      return KeyFormat<uint16_t>();
+      return FormatOf<uint16_t>();
     case ffi::U32:
-      return KeyFormat<uint32_t>();
+      return FormatOf<uint32_t>();
     case ffi::U64:
-      return KeyFormat<uint64_t>();
+      return FormatOf<uint64_t>();
     case ffi::F16:
-      return FloatFormat<uint16_t>(10, /*subnormal_is_zero=*/false);
+      return FormatOf<Float16>();
     case ffi::BF16: {
-      auto format = FloatFormat<uint16_t>(7, true);
+      auto format = FormatOf<BFloat16>();
       if (one_nan) {
         format.kept_of_nan = format.sign;
         format.set_in_nan = 0x7fc0;
@@ -48,11 +49,11 @@ inline AnyFormat FormatOf(ffi::DataType dtype, bool one_nan) {
       return format;
     }
     case ffi::F32:
-      return FloatFormat<uint32_t>(23, true);
+      return FormatOf<float>();
     case ffi::F64:
-      return FloatFormat<uint64_t>(52, true);
+      return FormatOf<double>();
     default:  // PRED and U8
-      return KeyFormat<uint8_t>();
+      return FormatOf<uint8_t>();
   }
 }
 

@@ -10,8 +10,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "xla_ffi_ops/sorting/keys/keys.h"
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/key_format.h"
 
 namespace xla_ffi_ops::top_k {
 

@@ -9,8 +9,8 @@
 #include "xla_ffi_ops/sorting/kernels/sort_kernels.h"
 #include "xla_ffi_ops/sorting/keys/chunks.h"
 #include "xla_ffi_ops/sorting/keys/key_buffer.h"
-#include "xla_ffi_ops/sorting/keys/keys.h"
 #include "xla_ffi_ops/sorting/keys/packed.h"
+#include "xla_ffi_ops/vec/key_format.h"
 
 namespace xla_ffi_ops {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "xla_ffi_ops/sorting/keys/keys.h"
+#include "xla_ffi_ops/vec/key_format.h"
 
 namespace xla_ffi_ops {
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "xla_ffi_ops/sorting/keys/keys.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/key_format.h"
 
 namespace xla_ffi_ops::internal {
 

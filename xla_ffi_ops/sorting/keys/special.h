@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "xla_ffi_ops/sorting/keys/keys.h"
 #include "xla_ffi_ops/sorting/keys/row_keys.h"
 #include "xla_ffi_ops/sorting/keys/sides.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/key_format.h"
 
 namespace xla_ffi_ops::internal {
 

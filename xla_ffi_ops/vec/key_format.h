@@ -5,14 +5,17 @@
 // Zeros are equal, and so are subnormal numbers, of all types but float16: XLA
 // has the processor take them for zero. What is equal is not the same: a sort
 // has to keep the bits.
-#ifndef XLA_FFI_OPS_SORTING_KEYS_KEYS_H_
-#define XLA_FFI_OPS_SORTING_KEYS_KEYS_H_
+#ifndef XLA_FFI_OPS_VEC_KEY_FORMAT_H_
+#define XLA_FFI_OPS_VEC_KEY_FORMAT_H_
 
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <variant>
 
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/vec.h"
 
 namespace xla_ffi_ops {
 
@@ -65,7 +68,7 @@ struct KeyFormat {
 };
 
 template <typename U>
-KeyFormat<U> SignedFormat() {
+constexpr KeyFormat<U> SignedFormat() {
   KeyFormat<U> format;
   format.sign = U{1} << (8 * sizeof(U) - 1);
   return format;
@@ -73,7 +76,7 @@ KeyFormat<U> SignedFormat() {
 
 // Of floating-point numbers with so many bits of mantissa in memory.
 template <typename U>
-KeyFormat<U> FloatFormat(int mantissa, bool subnormal_is_zero) {
+constexpr KeyFormat<U> FloatFormat(int mantissa, bool subnormal_is_zero) {
   KeyFormat<U> format = SignedFormat<U>();
   format.magnitude = static_cast<U>(~format.sign);
   const U least = static_cast<U>(U{1} << mantissa);
@@ -82,9 +85,26 @@ KeyFormat<U> FloatFormat(int mantissa, bool subnormal_is_zero) {
   return format;
 }
 
+// Of elements of type T.
+template <typename T>
+constexpr auto FormatOf() {
+  using U = std::make_unsigned_t<internal::IntOf<sizeof(T)>>;
+  if constexpr (std::is_same_v<T, Float16>) {
+    return FloatFormat<U>(10, /*subnormal_is_zero=*/false);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return FloatFormat<U>(7, true);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return FloatFormat<U>(std::numeric_limits<T>::digits - 1, true);
+  } else if constexpr (std::is_signed_v<T>) {
+    return SignedFormat<U>();
+  } else {
+    return KeyFormat<U>();
+  }
+}
+
 using AnyFormat = std::variant<KeyFormat<uint8_t>, KeyFormat<uint16_t>,
                                KeyFormat<uint32_t>, KeyFormat<uint64_t>>;
 
 }  // namespace xla_ffi_ops
 
-#endif  // XLA_FFI_OPS_SORTING_KEYS_KEYS_H_
+#endif  // XLA_FFI_OPS_VEC_KEY_FORMAT_H_
