@@ -9,7 +9,7 @@
 #include "xla_ffi_ops/sorting/keys/key_buffer.h"
 #include "xla_ffi_ops/sorting/keys/parts.h"
 #include "xla_ffi_ops/sorting/keys/row_keys.h"
-#include "xla_ffi_ops/sorting/keys/sort_keys.h"
+#include "xla_ffi_ops/vec/sort/sort_keys.h"
 
 namespace xla_ffi_ops::internal {
 

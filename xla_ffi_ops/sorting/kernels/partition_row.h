@@ -15,7 +15,7 @@
 #include "xla_ffi_ops/sorting/keys/row_keys.h"
 #include "xla_ffi_ops/sorting/keys/selection.h"
 #include "xla_ffi_ops/sorting/keys/sides.h"
-#include "xla_ffi_ops/sorting/keys/sort_keys.h"
+#include "xla_ffi_ops/vec/sort/sort_keys.h"
 
 namespace xla_ffi_ops::internal {
 

@@ -11,9 +11,9 @@
 #include "xla_ffi_ops/sorting/kernels/parted_row.h"
 #include "xla_ffi_ops/sorting/kernels/sort_kernels.h"
 #include "xla_ffi_ops/sorting/keys/row_keys.h"
-#include "xla_ffi_ops/sorting/keys/sort_keys.h"
 #include "xla_ffi_ops/sorting/keys/special.h"
 #include "xla_ffi_ops/vec/key_format.h"
+#include "xla_ffi_ops/vec/sort/sort_keys.h"
 
 namespace xla_ffi_ops {
 namespace {

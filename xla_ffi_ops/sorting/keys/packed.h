@@ -11,10 +11,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "xla_ffi_ops/sorting/keys/sort_keys.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/key_format.h"
+#include "xla_ffi_ops/vec/sort/sort_keys.h"
 
 namespace xla_ffi_ops::internal {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "xla_ffi_ops/sorting/keys/chunks.h"
-#include "xla_ffi_ops/sorting/keys/sort_keys.h"
+#include "xla_ffi_ops/vec/sort/sort_keys.h"
 
 namespace xla_ffi_ops::internal {
 

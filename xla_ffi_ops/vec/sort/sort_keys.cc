@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "xla_ffi_ops/sorting/keys/sort_keys.h"
+#include "xla_ffi_ops/vec/sort/sort_keys.h"
 
 #include <algorithm>
 #include <cstdint>

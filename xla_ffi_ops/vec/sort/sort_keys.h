@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts integers: all that sorts here ends with these.
-#ifndef XLA_FFI_OPS_SORTING_KEYS_SORT_KEYS_H_
-#define XLA_FFI_OPS_SORTING_KEYS_SORT_KEYS_H_
+#ifndef XLA_FFI_OPS_VEC_SORT_SORT_KEYS_H_
+#define XLA_FFI_OPS_VEC_SORT_SORT_KEYS_H_
 
 #include <cstdint>
 
@@ -22,4 +22,4 @@ int64_t PartitionKeys(int64_t* keys, int64_t n, int64_t pivot);
 
 }  // namespace xla_ffi_ops
 
-#endif  // XLA_FFI_OPS_SORTING_KEYS_SORT_KEYS_H_
+#endif  // XLA_FFI_OPS_VEC_SORT_SORT_KEYS_H_
