@@ -31,12 +31,12 @@ struct RowVectors {
     for (int i = 0; i < rows; ++i) Load<T, lanes>(x + i * lanes, &stored[i]);
     SwapBlocks<1, T, lanes, rows>(stored);
 #pragma GCC unroll 4
-    for (int i = 0; i < rows; ++i) Convert(stored[i], &v[i]);
+    for (int i = 0; i < rows; ++i) ConvertLanes(stored[i], &v[i]);
   }
   XLA_FFI_OPS_HD static void Write(const V* v, T* y) {
     Vec<T, lanes> stored[rows];
 #pragma GCC unroll 4
-    for (int i = 0; i < rows; ++i) Convert(v[i], &stored[i]);
+    for (int i = 0; i < rows; ++i) ConvertLanes(v[i], &stored[i]);
     SwapBlocks<1, T, lanes, rows>(stored);
 #pragma GCC unroll 4
     for (int i = 0; i < rows; ++i) Store<T, lanes>(stored[i], y + i * lanes);
@@ -121,12 +121,12 @@ struct HalfRowVectors {
       for (int i = 0; i < lanes; ++i) narrow[0][i] = x[i];
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < rows; ++i) Convert(narrow[i], &v[i]);
+    for (int i = 0; i < rows; ++i) ConvertLanes(narrow[i], &v[i]);
   }
   XLA_FFI_OPS_HD static void Write(const V* v, T* y) {
     Vec<float, lanes> narrow[rows];
 #pragma GCC unroll 4
-    for (int i = 0; i < rows; ++i) Convert(v[i], &narrow[i]);
+    for (int i = 0; i < rows; ++i) ConvertLanes(v[i], &narrow[i]);
     if constexpr (rows == 4) {
       WriteHalves<lanes>(narrow, y);
     } else if constexpr (lanes >= 4) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that move lanes of the compiler's vectors (Vec).
+// Functions that load and store vectors (Vec), and that move and convert lanes.
 //
 // All functions are inlined and take vectors by reference: how a vector is
 // passed by value depends on the processor that a function is compiled for.
@@ -112,9 +112,9 @@ XLA_FFI_OPS_HD void Spread(const Vec<T, lanes>& v, Vec<T, lanes>* to) {
   *to = (Vec<T, lanes>)spread;
 }
 
-// Converts lanes.
+// As static_cast does it for each lane. (lanes::Convert does it as XLA.)
 template <typename To, typename From>
-XLA_FFI_OPS_HD void Convert(const From& x, To* y) {
+XLA_FFI_OPS_HD void ConvertLanes(const From& x, To* y) {
 #ifdef XLA_FFI_OPS_X86
   if constexpr ((std::is_same_v<From, Vec<float, 8>> &&
                  std::is_same_v<To, Vec<double, 8>>) ||
@@ -131,13 +131,13 @@ template <typename T, int lanes, typename From>
 XLA_FFI_OPS_HD void Load(const From* x, Vec<T, lanes>* v) {
   Vec<From, lanes> raw;
   std::memcpy(&raw, x, sizeof(raw));
-  Convert(raw, v);
+  ConvertLanes(raw, v);
 }
 
 template <typename T, int lanes, typename To>
 XLA_FFI_OPS_HD void Store(const Vec<T, lanes>& v, To* y) {
   Vec<To, lanes> raw;
-  Convert(v, &raw);
+  ConvertLanes(v, &raw);
   std::memcpy(y, &raw, sizeof(raw));
 }
 

@@ -43,7 +43,7 @@ XLA_FFI_OPS_HD void TryLanes(const Read& read, int64_t j,
   for (int64_t i = 0; i < kSteps; ++i) {
     read(i, &factor, &term);
     h = kShifted ? factor * (h + term) : factor * h + term;
-    Convert(factor, &wide);
+    ConvertLanes(factor, &wide);
     product *= wide;
     if (kChecksLast<E> && i + 1 < kSteps) continue;
     const Bits bits = (Bits)product & kExponent;
