@@ -18,14 +18,11 @@ _LIBRARIES = {
     "quack": ("quack", "torch_peers"),
     "numpy": ("numpy", "numpy_peers"),
     "scipy": ("scipy.special", "numpy_peers"),
-    "onednn": ("onednn", "onednn"),
 }
 
 
 def _is_installed(name):
-  module, maker = _LIBRARIES[name]
-  if module == maker:  # A module here, of a library that is not Python's.
-    return importlib.import_module(module).is_installed()
+  module, _ = _LIBRARIES[name]
   return importlib.util.find_spec(module.partition(".")[0]) is not None
 
 

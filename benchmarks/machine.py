@@ -7,7 +7,7 @@ import platform
 import re
 import subprocess
 
-_PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "torch", "onednn")
+_PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "torch")
 
 
 def describe() -> dict[str, str | int]:

@@ -3,8 +3,8 @@
 
   setting.py [--level=1|3|4] [--threads=N] [--heap=clean|default] COMMAND ...
 
-Our kernels, XLA, PyTorch, oneDNN and NumPy are all held to the level. What is
-left out stays as it is. With Bazel:
+Our kernels, XLA, PyTorch with its oneDNN, and NumPy are all held to the level.
+What is left out stays as it is. With Bazel:
 
   bazel test --run_under="//benchmarks:setting --level=3" //tests/...
 """

@@ -10,7 +10,7 @@ import textwrap
 import document
 from document import Document
 
-_PEERS = ("jax.numpy", "torch", "torch.compile", "onednn", "numpy", "scipy")
+_PEERS = ("jax.numpy", "torch", "torch.compile", "numpy", "scipy")
 # Pages have regions between such comments, which a report replaces.
 _REGION = r"(?s)(<!-- benchmarks: {} -->\n).*?(<!-- /benchmarks -->)"
 

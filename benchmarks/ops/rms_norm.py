@@ -33,8 +33,5 @@ CASE = CASES["rms_norm"].beside(
         ),
         "quack": lambda quack, x, scale, eps: quack.rmsnorm(x, scale, eps=eps),
         "numpy": _numpy,
-        "onednn": lambda dnn, x, scale, eps: dnn.norm(
-            x, scale, eps=eps, rms=True
-        ),
     },
 )
