@@ -60,7 +60,7 @@ def _parse():
 
 def _tiny(op):
   """Returns a line that tries what a case has."""
-  known = catalog.load(op)
+  known = catalog.CASES[op]
   return op, known.sizes[0], known.dtypes[-1], known.passes[-1], "call"
 
 
@@ -79,10 +79,10 @@ def lines(patterns, gpu: bool) -> list[tuple[str, ...]]:
     if parts[4:]:
       ways = expand(parts[4], measurement.TIMINGS)
     op, size, dtype, direction = (parts + 4 * ["*"])[:4]
-    for name in expand(op, catalog.names()):
-      if name not in catalog.names():
-        sys.exit(f"No op {name!r}; there are {', '.join(catalog.names())}.")
-      known = catalog.load(name)
+    for name in expand(op, catalog.CASES):
+      if name not in catalog.CASES:
+        sys.exit(f"No op {name!r}; there are {', '.join(catalog.CASES)}.")
+      known = catalog.CASES[name]
       sizes = [*known.sizes, *(known.gpu_sizes if gpu else ())]
       found += itertools.product(
           [name],
@@ -115,10 +115,11 @@ def main() -> int:
       f" {jax.__version__}, Python {platform.python_version()}"
   )
   shard, shards = map(int, options.shard.split("/"))
-  chosen = lines(options.lines, gpu)[shard - 1 :: shards]
+  chosen = lines(options.lines, gpu)
   if options.tiny:
     ops = dict.fromkeys(op for op, *_ in chosen)
     chosen, options.rounds = list(map(_tiny, ops)), 1
+  chosen = chosen[shard - 1 :: shards]
   if options.tiny or options.at_any_speed:
     with kit.handlers_at_any_speed():
       return _measure(chosen, options)
@@ -130,12 +131,12 @@ def _measure(chosen, options) -> int:
   status = 0
   for line in chosen:
     op, size, dtype, direction, way = line
-    start = f"{op:<12}{size:>12} {dtype:<8} {direction:<8} {way:<7}"
+    start = f"{op:<18}{size:>12} {dtype:<8} {direction:<8} {way:<7}"
     try:
       # Otherwise, jax would take 32 bits for them.
       with jax.enable_x64(jax.config.jax_enable_x64 or "64" in dtype):
         measured = measurement.measure(
-            catalog.load(op),
+            catalog.CASES[op],
             *line[1:],
             peers=options.peers,
             count=options.rounds,

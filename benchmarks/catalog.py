@@ -1,27 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ops that are compared with others: `CASE` of ops/<op>.py."""
+"""All cases, with more peers: other forms in jax, and other libraries."""
 
+import dataclasses
 import importlib.util
-import pathlib
-import sys
 
+from jax_ffi_ops.timing import cases
 from jax_ffi_ops.timing.case import Timed
+import jax_peers
+import numpy_peers
 
-_FOLDER = pathlib.Path(__file__).with_name("ops")
+_MODULES = [numpy_peers]
+if importlib.util.find_spec("torch"):
+  import torch_peers
+
+  _MODULES.append(torch_peers)
+
+# What makes the variants of a library's functions.
+MAKERS = {name: x.make for x in _MODULES for name in x.LIBRARIES}
 
 
-def names() -> list[str]:
-  """Returns the ops that have a file."""
-  return sorted(file.stem for file in _FOLDER.glob("*.py"))
+def _beside(name: str, case: Timed) -> Timed:
+  libraries = {
+      library: functions[name]
+      for module in _MODULES
+      for library, functions in module.LIBRARIES.items()
+      if name in functions
+  }
+  peers = {**case.peers, **jax_peers.PEERS.get(name, {})}
+  return dataclasses.replace(case, peers=peers, libraries=libraries)
 
 
-def load(name: str) -> Timed:
-  """Returns the case of an op, with all peers."""
-  spec = importlib.util.spec_from_file_location(
-      f"benchmark_of_{name}", _FOLDER / f"{name}.py"
-  )
-  module = importlib.util.module_from_spec(spec)
-  # torch.compile imports the module of a function that has global variables.
-  sys.modules[spec.name] = module
-  spec.loader.exec_module(module)
-  return module.CASE
+CASES = {name: _beside(name, case) for name, case in cases.CASES.items()}
+
+
+def gpu_ops() -> list[str]:
+  """Returns the ops that have a kernel for GPUs."""
+  return [name for name, case in CASES.items() if case.gpu_sizes]

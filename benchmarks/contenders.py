@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 import accuracy
-import libraries
+import catalog
 import streams
 import variants
 
@@ -34,8 +34,9 @@ def _makers(case, direction, way):
     for name, function in case.peers.items():
       if name.startswith("jax.numpy"):
         makers[name + ", kept"] = functools.partial(variants.of_vjp, function)
-  for name, maker in libraries.makers(case.libraries).items():
-    makers[name] = functools.partial(maker, direction)
+  for name, function in case.libraries.items():
+    make = catalog.MAKERS[name]
+    makers[name] = functools.partial(make, name, function, direction)
   return makers
 
 

@@ -37,7 +37,7 @@ def _lines(op: str, everything: bool) -> Iterator[tuple[str, ...]]:
   In the cache, calls within a program; and single calls of what is larger, and
   of the smallest size. Less if not everything.
   """
-  known = catalog.load(op)
+  known = catalog.CASES[op]
   last = known.sizes[-1]
   for size in known.sizes if everything else (known.sizes[1], last):
     for dtype in known.dtypes if size == last else known.dtypes[:2]:
@@ -76,7 +76,7 @@ def phases(patterns: Sequence[str], rounds: int) -> list[Phase]:
           wanted,
           [
               line
-              for op in catalog.names()
+              for op in catalog.CASES
               for line in map("/".join, _lines(op, everything))
               if any(fnmatch.fnmatch(line, x) for x in patterns)
           ],

@@ -2,12 +2,14 @@
 """Peers that work on tensors: PyTorch's own functions, and those of others."""
 
 import functools
+import importlib.util
 import os
 
 import jax
 import torch
 import torch._dynamo
 import torch._inductor.config
+from torch.nn import functional
 
 import samplers
 from variants import Variant
@@ -16,6 +18,81 @@ from variants import Variant
 _LEVELS = {"avx2": "x86-64-v3", "default": "x86-64"}
 if _LEVEL := _LEVELS.get(os.environ.get("ATEN_CPU_CAPABILITY")):
   torch._inductor.config.cpp.march = _LEVEL
+
+
+def _add_rms_norm(x, residual, scale, *, eps):
+  sums = x + residual
+  return functional.rms_norm(sums, x.shape[-1:], scale, eps), sums
+
+
+def _sort_key_val(keys, values):
+  keys, order = keys.sort(-1, stable=True)
+  return keys, values.gather(-1, order)
+
+
+_TORCH = {
+    "add_rms_norm": _add_rms_norm,
+    "argmax": lambda a, axis: a.argmax(axis),
+    "argsort": lambda x: x.argsort(-1, stable=True),
+    "cumlogsumexp": lambda x, axis: x.logcumsumexp(axis),
+    "cummax": lambda x, axis: x.cummax(axis).values,
+    "cummin": lambda x, axis: x.cummin(axis).values,
+    "cumprod": lambda x, axis: x.cumprod(axis),
+    "cumsum": lambda x, axis: x.cumsum(axis),
+    "layer_norm": lambda x, scale, bias, eps: functional.layer_norm(
+        x, x.shape[-1:], scale, bias, eps
+    ),
+    "nonzero": lambda a, size: torch.nonzero_static(a, size=size)[:, 0],
+    "rms_norm": lambda x, scale, eps: functional.rms_norm(
+        x, x.shape[-1:], scale, eps
+    ),
+    "softmax": lambda x: functional.softmax(x, -1),
+    "sort": lambda x: x.sort(-1).values,
+    "sort_key_val": _sort_key_val,
+    "top_k": lambda x, k: torch.topk(x, k),
+    "unique": lambda x, size, **options: torch.unique(x, **options),
+}
+
+
+def _liger():
+  """Kernels in Triton."""
+  from liger_kernel.transformers import functional as liger
+
+  return {
+      "add_rms_norm": lambda x, residual, scale, eps: (
+          liger.liger_fused_add_rms_norm(
+              x, residual, scale, eps, in_place=False
+          )
+      ),
+      "layer_norm": lambda x, scale, bias, eps: liger.liger_layer_norm(
+          x, scale, bias, eps
+      ),
+      "rms_norm": lambda x, scale, eps: liger.liger_rms_norm(
+          x, scale, eps, in_place=False
+      ),
+      "softmax": liger.liger_softmax,
+  }
+
+
+def _quack():
+  """Kernels in CuTe."""
+  import quack
+
+  return {
+      "add_rms_norm": lambda x, residual, scale, eps: quack.rmsnorm(
+          x, scale, residual=residual, eps=eps, prenorm=True
+      ),
+      "rms_norm": lambda x, scale, eps: quack.rmsnorm(x, scale, eps=eps),
+      "softmax": quack.softmax,
+  }
+
+
+# By library and op.
+LIBRARIES = {"torch": _TORCH, "torch.compile": _TORCH}
+if importlib.util.find_spec("liger_kernel"):
+  LIBRARIES["liger"] = _liger()
+if importlib.util.find_spec("quack"):
+  LIBRARIES["quack"] = _quack()
 
 
 def make(name, function, direction, sets) -> Variant:

@@ -44,7 +44,7 @@ def call_kernels(op: str, dtypes: Sequence[str]) -> None:
   from jax_ffi_ops.timing import passes
 
   jax.config.update("jax_enable_x64", True)
-  found = catalog.load(op)
+  found = catalog.CASES[op]
   run = jax.jit(lambda *operands: passes.run(found.function, "both", *operands))
   for dtype, weight_dtype in _DTYPES:
     if dtype not in dtypes:
@@ -118,7 +118,7 @@ def main() -> int:
 
   results = [
       sanitize(program, tool, op, dtypes)
-      for op in options.op or catalog.names()
+      for op in options.op or catalog.gpu_ops()
       for tool in options.tools
   ]
   print(f"{sum(results)} passed, {len(results) - sum(results)} failed")

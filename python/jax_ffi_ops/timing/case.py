@@ -2,7 +2,7 @@
 """A function of ours, what jax has in its place, and what both are called with.
 
 All that times functions reads the same cases. The cases of the package are in
-`cases`; benchmarks/ops adds peers to some of them.
+`cases`; //benchmarks adds peers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +37,8 @@ class Timed:
       as the largest operand each has to read and write.
     gpu_sizes: more sizes, for a GPU.
     in_place: whether calls take `in_place`, and results can be operands.
-    libraries: the same by other libraries, of benchmarks/libraries.py: functions
-      of the library's module and its arrays.
+    libraries: the same by other libraries, by their names: functions of their
+      arrays.
   """
 
   function: Callable[..., Any]
@@ -61,16 +61,6 @@ class Timed:
   def passes(self) -> list[str]:
     return (
         [*self.streams, "both"] if "backward" in self.streams else ["forward"]
-    )
-
-  def beside(
-      self,
-      peers: Mapping[str, Callable[..., Any]] = {},
-      libraries: Mapping[str, Callable[..., Any]] = {},
-  ) -> "Timed":
-    """Returns the case with more peers."""
-    return dataclasses.replace(
-        self, peers={**self.peers, **peers}, libraries=libraries
     )
 
   def at(self, size: str) -> "Timed":

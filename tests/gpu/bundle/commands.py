@@ -122,31 +122,25 @@ def test(arguments: list[str]) -> int:
   return _run(planned, logs)
 
 
-def _has_gpu() -> bool:
+def _machine() -> tuple[bool, list[str]]:
+  """Returns whether there is a GPU, and the ops that have a kernel for one."""
   # In another process: this one must not take memory of the GPU.
-  program = "import jax; print(jax.default_backend())"
+  program = """
+import catalog, jax
+print(jax.default_backend(), *catalog.gpu_ops())
+"""
   command = [sys.executable, "-c", program]
   done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=120)
-  return done.stdout.strip() == "gpu"
-
-
-def _ops(has_gpu: bool) -> list[str]:
-  """Returns the ops that have a benchmark, on a GPU those with a kernel."""
-
-  def has_kernel(op):
-    library = pathlib.Path(f"python/jax_ffi_ops/ops/lib{op}_ext.so")
-    return library.exists() and b"_fwd_cuda" in library.read_bytes()
-
-  ops = [pathlib.Path(file).stem for file in find("benchmarks/ops/*.py")]
-  return [op for op in ops if not has_gpu or has_kernel(op)]
+  backend, *ops = done.stdout.split()
+  return backend == "gpu", ops
 
 
 def run_all(arguments: list[str]) -> int:
   options = _parse(_tests_parser("all"), arguments)
-  has_gpu = _has_gpu()
+  has_gpu, ops = _machine()
   planned = plan.all_phases(
       find("tests/**/*_test.py", options.names),
-      _ops(has_gpu),
+      ops,
       has_gpu=has_gpu,
       shards=options.shards,
       workers=options.jobs,
@@ -164,8 +158,8 @@ def compare(arguments: list[str], caller: pathlib.Path) -> int:
   )
   options = _parse(parser, arguments)
   folders = [".", *(os.path.relpath(caller / x) for x in options.folders)]
-  has_gpu = _has_gpu()
-  lines = goals.headlines(options.op or _ops(has_gpu), has_gpu)
+  has_gpu, ops = _machine()
+  lines = goals.headlines(options.op or ops, has_gpu)
   return _run(
       plan.compare_phases(folders, lines, options.minutes),
       _LOGS / "compare",

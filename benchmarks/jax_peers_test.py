@@ -6,15 +6,15 @@ from absl.testing import parameterized
 import numpy as np
 
 import catalog
-import pallas_peers
+import jax_peers
 
 
-class PallasPeersTest(parameterized.TestCase):
+class JaxPeersTest(parameterized.TestCase):
 
   @parameterized.parameters("rms_norm", "layer_norm", "softmax")
   def test_kernels(self, op):
-    found = pallas_peers.peers(op, interpret=True)
-    known = catalog.load(op)
+    found = jax_peers.pallas(op, interpret=True)
+    known = catalog.CASES[op]
     attributes = known.attributes(3, 200)
     ((operands, _),) = known.make_sets("3x200", "float32", 1)
     for peer in found.values():
