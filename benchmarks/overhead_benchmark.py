@@ -37,11 +37,7 @@ def _lower_many(norm, x, scale):
 
 
 def _time(what, functions, count):
-  samplers = {
-      name: rounds.waited(function, jax.block_until_ready)
-      for name, function in functions.items()
-  }
-  timings = rounds.interleave(samplers, count)
+  timings = rounds.of_calls(functions, count)
   kit, plain = timings["kit"], timings["ffi_call"]
   print(
       f"{what:<32} kit {kit.seconds[1] * 1e6:>9.1f} us, ffi_call"

@@ -46,15 +46,12 @@ def _time(scan, operands, dtype, shape, spec, count):
         for _ in range(operands)
     ]
     calls[name] = lambda x=x: compiled(*x)
-  samplers = {
-      name: rounds.waited(call, jax.block_until_ready)
-      for name, call in calls.items()
-  }
-  found = rounds.interleave(samplers, count)
+  timings = rounds.of_calls(calls, count)
+  one, two = timings["one"], timings["two"]
   print(
       f"{scan.__name__} of {dtype} {shape}, axis {axis}: one device"
-      f" {found['one'].seconds[1] * 1e3:.2f} ms, two"
-      f" {found['two'].seconds[1] * 1e3:.2f} ms: two are {found['one'].speedup[1]:.2f}× as fast"
+      f" {one.seconds[1] * 1e3:.2f} ms, two {two.seconds[1] * 1e3:.2f} ms:"
+      f" two are {one.speedup[1]:.2f}× as fast"
   )
 
 

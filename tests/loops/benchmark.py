@@ -9,39 +9,26 @@ time is of the wall clock, and the median of rounds in which all take turns.
 
 from collections.abc import Callable
 import functools
+import importlib
 import json
+from typing import Any
 from unittest import mock
 
 from absl import app
 from absl import flags
-import gru
-import hmm
 import jax
 import jax.numpy as jnp
-import kalman
-import lorenz
-import lqr
-import metropolis
-import needleman_wunsch
 import numpy as np
 import peers
-import pendulums
-import van_der_pol
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.timing import passes
 from jax_ffi_ops.timing import rounds
 
-_LOOPS = {
-    "lorenz": lorenz.lorenz,
-    "kalman": kalman.kalman,
-    "lqr": lqr.lqr,
-    "needleman_wunsch": needleman_wunsch.needleman_wunsch,
-    "hmm": hmm.hmm,
-    "metropolis": metropolis.metropolis,
-    "pendulums": pendulums.pendulums,
-    "van_der_pol": van_der_pol.van_der_pol,
-    "gru": gru.gru,
-}
+_NAMES = """lorenz kalman lqr needleman_wunsch hmm metropolis pendulums
+    van_der_pol gru""".split()
+# Each is a function in a module of its name.
+_LOOPS = {name: getattr(importlib.import_module(name), name) for name in _NAMES}
 _BY_JAX = ("jax", "unrolled", "formulation")
 _ONLY = flags.DEFINE_list("loops", list(_LOOPS), "Which loops.")
 _STEPS = flags.DEFINE_integer("steps", 1000, "The steps of most loops.")
@@ -92,26 +79,15 @@ def _operands(name: str, rows: int, t: int):
       return [0 * normal(h), normal(t, h), *weights, bias], (2, 3, 4)
 
 
-def _total(function, *operands):
-  return sum(jnp.sum(x) for x in jax.tree.leaves(function(*operands)))
-
-
-def _compiled(function, operands, differentiable, unroll) -> Callable[[], None]:
+def _compiled(function, direction, operands, unroll=1) -> Callable[[], Any]:
   """Returns a call, of which the loops of jax do several steps at a time."""
-  if differentiable:
-    function = jax.grad(functools.partial(_total, function), differentiable)
+  results = jax.tree.leaves(jax.eval_shape(function, *operands))
+  cotangents = [jnp.ones(x.shape, x.dtype) for x in results]
+  run = functools.partial(passes.run, function, direction)
   unrolled = functools.partial(jax.lax.scan, unroll=unroll)
   with mock.patch.object(jax.lax, "scan", unrolled):
-    compiled = jax.jit(function).lower(*operands).compile()
-  return lambda: jax.block_until_ready(compiled(*operands))
-
-
-def _milliseconds(calls: dict[str, Callable[[], None]]) -> dict[str, float]:
-  samplers = {
-      name: rounds.waited(call, lambda _: None) for name, call in calls.items()
-  }
-  timings = rounds.interleave(samplers, _ROUNDS.value)
-  return {name: 1e3 * timing.seconds[1] for name, timing in timings.items()}
+    compiled = jax.jit(run).lower(operands, cotangents).compile()
+  return functools.partial(compiled, operands, cotangents)
 
 
 def _times(name: str, rows: int, backward: bool, all_ways=True):
@@ -123,25 +99,22 @@ def _times(name: str, rows: int, backward: bool, all_ways=True):
       jnp.asarray(x, None if x.dtype == np.uint32 else np.float32)
       for x in operands
   ]
-  argnums = ()
-  if backward:
-    argnums = tuple(i for i, x in enumerate(operands) if x.dtype == np.float32)
+  direction = "backward" if backward else "forward"
   axes = [None if i in shared else 0 for i in range(len(operands))]
   by_jax = jax.vmap(reference, axes)
   with kit.handlers_at_any_speed():
-    calls = {"handler": _compiled(op, operands, argnums, 1)}
-  calls["jax"] = _compiled(by_jax, operands, argnums, 1)
+    calls = {"handler": _compiled(op, direction, operands)}
+  calls["jax"] = _compiled(by_jax, direction, operands)
   if all_ways:
-    calls["unrolled"] = _compiled(by_jax, operands, argnums, 4)
+    calls["unrolled"] = _compiled(by_jax, direction, operands, unroll=4)
     if name in peers.JAX:
       other = jax.vmap(peers.JAX[name], axes)
-      calls["formulation"] = _compiled(other, operands, argnums, 1)
-    plain = [np.asarray(x) for x in operands]
-    by_library = {"numpy": peers.NUMPY, "numba": peers.by_numba()}
-    for library, loops in by_library.items():
-      if name in loops and not backward:
-        calls[library] = functools.partial(loops[name], *plain)
-  return _milliseconds(calls)
+      calls["formulation"] = _compiled(other, direction, operands)
+    if name in peers.NUMPY and not backward:
+      plain = [np.asarray(x) for x in operands]
+      calls["numpy"] = functools.partial(peers.NUMPY[name], *plain)
+  timings = rounds.of_calls(calls, _ROUNDS.value)
+  return {name: 1e3 * timing.seconds[1] for name, timing in timings.items()}
 
 
 def _table() -> None:

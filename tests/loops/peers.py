@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other ways to write the loops of the benchmark in jax, NumPy and numba.
+"""Other ways to write the loops of the benchmark in jax and NumPy.
 
-Those of jax take one row, as references do; those of NumPy and numba take all.
+Those of jax take one row, as references do; those of NumPy take all.
 """
 
 from collections.abc import Callable
@@ -9,11 +9,6 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-
-try:
-  import numba
-except ImportError:
-  numba = None
 
 
 def _lorenz_scalars(y, parameters, dts):
@@ -96,50 +91,3 @@ NUMPY: dict[str, Callable[..., np.ndarray]] = {
     "kalman": _kalman_numpy,
     "lorenz": _lorenz_numpy,
 }
-
-
-def _lorenz_loop(y, parameters, dts):
-  out = np.empty_like(y)
-  for row in range(len(y)):
-    sigma, rho, beta = parameters[row]
-    a, b, c = y[row]
-    for dt in dts[row]:
-      a1, b1, c1 = sigma * (b - a), a * (rho - c) - b, a * b - beta * c
-      u, v, w = a + dt / 2 * a1, b + dt / 2 * b1, c + dt / 2 * c1
-      a2, b2, c2 = sigma * (v - u), u * (rho - w) - v, u * v - beta * w
-      u, v, w = a + dt / 2 * a2, b + dt / 2 * b2, c + dt / 2 * c2
-      a3, b3, c3 = sigma * (v - u), u * (rho - w) - v, u * v - beta * w
-      u, v, w = a + dt * a3, b + dt * b3, c + dt * c3
-      a4, b4, c4 = sigma * (v - u), u * (rho - w) - v, u * v - beta * w
-      a += dt / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
-      b += dt / 6 * (b1 + 2 * b2 + 2 * b3 + b4)
-      c += dt / 6 * (c1 + 2 * c2 + 2 * c3 + c4)
-    out[row, 0], out[row, 1], out[row, 2] = a, b, c
-  return out
-
-
-def _needleman_wunsch_loop(scores, gap):
-  found = np.empty(len(scores), scores.dtype)
-  for row in range(len(scores)):
-    above = gap[row] * np.arange(scores.shape[2] + 1).astype(scores.dtype)
-    for i in range(scores.shape[1]):
-      diagonal = above[0]
-      above[0] += gap[row]
-      for j in range(scores.shape[2]):
-        up = above[j + 1]
-        skipped = max(up, above[j]) + gap[row]
-        above[j + 1] = max(skipped, diagonal + scores[row, i, j])
-        diagonal = up
-    found[row] = above[-1]
-  return found
-
-
-def by_numba() -> dict[str, Callable[..., np.ndarray]]:
-  """Returns loops that numba compiles, if it is there."""
-  if numba is None:
-    return {}
-  loops = {
-      "lorenz": _lorenz_loop,
-      "needleman_wunsch": _needleman_wunsch_loop,
-  }
-  return {name: numba.njit(loop) for name, loop in loops.items()}

@@ -7,6 +7,7 @@ import random
 import time
 from typing import NamedTuple, TypeVar
 
+import jax
 import numpy as np
 
 # What calls are timed with, but for those that only a GPU runs. On a busy machine
@@ -139,3 +140,13 @@ def summary(samples: Mapping[K, Sequence[float]]) -> dict[K, Timing]:
 def interleave(samplers: Mapping[K, Sampler], rounds: int) -> dict[K, Timing]:
   """Returns what comes of so many rounds."""
   return summary(turns(samplers, rounds))
+
+
+def of_calls(
+    calls: Mapping[K, Callable[[], object]], rounds: int
+) -> dict[K, Timing]:
+  """Returns the same of calls whose results are waited for."""
+  wait = jax.block_until_ready
+  return interleave(
+      {n: waited(call, wait) for n, call in calls.items()}, rounds
+  )
