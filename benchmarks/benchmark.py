@@ -13,7 +13,6 @@ have to be moved; its share of what a copy, or a sum of two arrays, has in the
 same rounds; how many times as fast as each peer it is; and the largest error.
 """
 
-import argparse
 import datetime
 import fnmatch
 import gc
@@ -28,30 +27,16 @@ import traceback
 import jax
 
 import catalog
-import contenders
 from jax_ffi_ops import kit
 from jax_ffi_ops.timing import rounds
 import measurement
+import options
 
 
 def _parse():
-  parser = argparse.ArgumentParser(
-      description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-  )
-  split = lambda text: text.split(",")
-  parser.add_argument("--lines", type=split, default=["*"], help="see above")
-  parser.add_argument("--peers", type=split, help="by name, with *; or none")
-  parser.add_argument("--rounds", type=int, default=15, help="of samples")
+  parser = options.parser(__doc__, rounds=15)
+  parser.add_argument("--peers", type=options.names, help="with *; or none")
   parser.add_argument("--calls", type=int, help="in a program")
-  parser.add_argument("--shard", default="1/1", help="I/N: every N-th line")
-  parser.add_argument(
-      "--at-any-speed", action="store_true",
-      help="run handlers also where the op would run its definition",
-  )  # fmt: skip
-  parser.add_argument(
-      "--cpu-time", action="store_true",
-      help="of all threads, in place of time: for a machine that is busy",
-  )  # fmt: skip
   parser.add_argument(
       "--tiny", action="store_true", help="a line of each op, once, as a test"
   )
@@ -104,8 +89,8 @@ def _report(**result) -> bool:
 
 
 def main() -> int:
-  options = _parse()
-  if options.cpu_time:
+  asked = _parse()
+  if asked.cpu_time:
     rounds.clock = time.process_time
   gpu = jax.default_backend() == "gpu"
   device = jax.devices()[0]
@@ -114,19 +99,18 @@ def main() -> int:
       f" {device.client.platform_version.splitlines()[0]}, jax"
       f" {jax.__version__}, Python {platform.python_version()}"
   )
-  shard, shards = map(int, options.shard.split("/"))
-  chosen = lines(options.lines, gpu)
-  if options.tiny:
+  chosen = lines(asked.lines, gpu)
+  if asked.tiny:
     ops = dict.fromkeys(op for op, *_ in chosen)
-    chosen, options.rounds = list(map(_tiny, ops)), 1
-  chosen = chosen[shard - 1 :: shards]
-  if options.tiny or options.at_any_speed:
+    chosen, asked.rounds = list(map(_tiny, ops)), 1
+  chosen = options.shard(chosen, asked.shard)
+  if asked.tiny or asked.at_any_speed:
     with kit.handlers_at_any_speed():
-      return _measure(chosen, options)
-  return _measure(chosen, options)
+      return _measure(chosen, asked)
+  return _measure(chosen, asked)
 
 
-def _measure(chosen, options) -> int:
+def _measure(chosen, asked) -> int:
   """Measures lines and prints them; returns the exit status."""
   status = 0
   for line in chosen:
@@ -138,13 +122,13 @@ def _measure(chosen, options) -> int:
         measured = measurement.measure(
             catalog.CASES[op],
             *line[1:],
-            peers=options.peers,
-            count=options.rounds,
-            calls=options.calls,
+            peers=asked.peers,
+            count=asked.rounds,
+            calls=asked.calls,
         )
     except Exception as error:  # Other lines may be well.
       traceback.print_exc()
-      note = contenders.first_line(error)
+      note = measurement.first_line(error)
       print(f"{start} FAILED: {note}", flush=True)
       if _report(status="failed", note=note, again=True):
         return 0  # A new process goes on: this one's device may be of no use.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All cases, with more peers: other forms in jax, and other libraries."""
 
+import contextlib
 import dataclasses
-import importlib.util
 
 from jax_ffi_ops.timing import cases
 from jax_ffi_ops.timing.case import Timed
@@ -10,7 +10,7 @@ import jax_peers
 import numpy_peers
 
 _MODULES = [numpy_peers]
-if importlib.util.find_spec("torch"):
+with contextlib.suppress(ImportError):  # Not there, or not for this machine.
   import torch_peers
 
   _MODULES.append(torch_peers)

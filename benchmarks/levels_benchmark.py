@@ -11,9 +11,7 @@ speed-ups. Where a higher level is less than 0.8× as fast, it is measured three
 times more. If it still is, the exit status is 1.
 """
 
-import argparse
 from collections.abc import Iterator, Sequence
-import fnmatch
 import os
 import sys
 
@@ -23,6 +21,7 @@ from jax_ffi_ops.doctor import isolated
 from jax_ffi_ops.doctor import levels
 from jax_ffi_ops.doctor import speeds
 from jax_ffi_ops.timing.cases import CASES
+import options
 
 _SECONDS = 300  # For a line: level 1 is slow, and so is a busy machine.
 _SHOWN = 10
@@ -50,13 +49,7 @@ def chosen(patterns: Sequence[str]) -> list[str]:
   every = list(all_lines())
   found = []
   for pattern in patterns:
-    # A * does not go on behind a slash, but what is missing stands for all.
-    parts = pattern.split("/")
-    matches = [
-        line
-        for line in every
-        if all(map(fnmatch.fnmatch, line.split("/"), parts))
-    ]
+    matches = [line for line in every if options.fits(line, pattern)]
     if not matches:
       sys.exit(f"No line matches {pattern!r}.")
     found += matches
@@ -72,48 +65,35 @@ def _summarize(found) -> None:
 
 
 def _parse():
-  parser = argparse.ArgumentParser(
-      description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+  parser = options.parser(__doc__, rounds=5)
+  parser.add_argument(
+      "--levels", type=options.names, help="by default all: 4,3,1"
   )
-  split = lambda text: text.split(",")
-  parser.add_argument("--lines", type=split, default=["*"], help="see above")
-  parser.add_argument("--levels", type=split, help="by default all: 4,3,1")
-  parser.add_argument("--rounds", type=int, default=5)
-  parser.add_argument("--shard", default="1/1", help="I/N: every N-th line")
-  parser.add_argument(
-      "--at-any-speed", action="store_true",
-      help="run handlers also where the op would run its definition",
-  )  # fmt: skip
-  parser.add_argument(
-      "--cpu-time", action="store_true",
-      help="of all threads, in place of time: for a machine that is busy",
-  )  # fmt: skip
   parser.add_argument(
       "--rehearse", action="store_true",
       help="a round of each line, whose times do not matter: as a test",
   )  # fmt: skip
-  options = parser.parse_args()
-  if options.rehearse:
-    options.rounds = 1
-  return options
+  asked = parser.parse_args()
+  if asked.rehearse:
+    asked.rounds = 1
+  return asked
 
 
 def main() -> int:
-  options = _parse()
-  shard, shards = map(int, options.shard.split("/"))
-  lines = chosen(options.lines)[shard - 1 :: shards]
-  asked = sorted(map(int, options.levels or levels.levels()), reverse=True)
+  asked = _parse()
+  lines = options.shard(chosen(asked.lines), asked.shard)
+  wanted = sorted(map(int, asked.levels or levels.levels()), reverse=True)
   print(speeds.load(os.getloadavg()[0], len(os.sched_getaffinity(0))))
   found, failed = [], []
-  with levels.workers(_SECONDS, asked) as workers:
+  with levels.workers(_SECONDS, wanted) as workers:
     for line in lines:
       try:
         pairs = levels.compare_line(
             workers,
             line,
-            options.rounds,
-            options.at_any_speed,
-            options.cpu_time,
+            asked.rounds,
+            asked.at_any_speed,
+            asked.cpu_time,
         )
       except (isolated.Ended, ValueError) as error:
         failed.append(line)
@@ -121,7 +101,7 @@ def main() -> int:
         continue
       found += [(pair, line) for pair in pairs]
       print(f"{line:<50} {', '.join(map(str, pairs))}", flush=True)
-  if not options.rehearse:
+  if not asked.rehearse:
     failed += [line for pair, line in found if pair.fails]
   _summarize(found)
   print("Failed:", *(failed or ["none"]), sep="\n  ")

@@ -7,11 +7,10 @@ import numpy as np
 from scipy import special
 
 from jax_ffi_ops.timing.cases import selections
-import samplers
-from variants import Variant
+import variants
 
 
-def make(name, function, direction, sets) -> Variant | None:
+def make(name, function, direction, sets) -> variants.Variant | None:
   """Returns the variant, of a forward pass: they have no gradients."""
   del name
   operands = [np.asarray(x) for x in sets[0][0]]
@@ -25,7 +24,7 @@ def make(name, function, direction, sets) -> Variant | None:
     found = call()
     return found if isinstance(found, tuple) else (found,)
 
-  return Variant(results, samplers.of_host(call, wait))
+  return variants.of_host(results, call, wait)
 
 
 def _normalized(x, eps):

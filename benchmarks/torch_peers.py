@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Peers that work on tensors: PyTorch's own functions, and those of others."""
 
+import contextlib
 import functools
-import importlib.util
 import os
 
 import jax
@@ -11,8 +11,7 @@ import torch._dynamo
 import torch._inductor.config
 from torch.nn import functional
 
-import samplers
-from variants import Variant
+import variants
 
 # torch.compile calls g++ for this machine, whatever level PyTorch is held to.
 _LEVELS = {"avx2": "x86-64-v3", "default": "x86-64"}
@@ -89,13 +88,13 @@ def _quack():
 
 # By library and op.
 LIBRARIES = {"torch": _TORCH, "torch.compile": _TORCH}
-if importlib.util.find_spec("liger_kernel"):
+with contextlib.suppress(ImportError):
   LIBRARIES["liger"] = _liger()
-if importlib.util.find_spec("quack"):
+with contextlib.suppress(ImportError):
   LIBRARIES["quack"] = _quack()
 
 
-def make(name, function, direction, sets) -> Variant:
+def make(name, function, direction, sets) -> variants.Variant:
   """Returns the variant, on the memory of the same arrays."""
   if name == "torch.compile":
     torch._dynamo.reset()  # Else it would stop compiling after some shapes.
@@ -120,10 +119,10 @@ def make(name, function, direction, sets) -> Variant:
     return [jax.dlpack.from_dlpack(x.detach()) for x in found]
 
   def device(count):
-    return samplers.Pipelined(_program(calls, count, stream), wait, count)
+    return variants.Pipelined(_program(calls, count, stream), wait, count)
 
-  ways = samplers.of_host(call, wait) | {"device": device}
-  return Variant(results, ways)
+  found = variants.of_host(results, call, wait)
+  return found._replace(samplers=found.samplers | {"device": device})
 
 
 def _bind(function, direction, operands, cotangents):

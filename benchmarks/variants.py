@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The passes of a function of JAX, and the ways in which each is timed."""
+"""The passes of a function, and the ways in which each is timed."""
 
 from collections.abc import Callable, Mapping, Sequence
 import functools
+import statistics
+import time
 from typing import NamedTuple
 
 import jax
@@ -10,7 +12,9 @@ import jax
 from jax_ffi_ops.timing import passes
 from jax_ffi_ops.timing import rounds
 import programs
-import samplers
+
+# Runs that XLA lets the host be ahead of a GPU, which are 32.
+_MOST_AHEAD = 30
 
 
 class Variant(NamedTuple):
@@ -59,8 +63,69 @@ def _variant(run, sets) -> Variant:
           programs.in_place(run, *sets[0]), wait
       ),
       "program": lambda _: rounds.enqueued(programs.loop(run, sets[0]), wait),
-      "device": lambda n: samplers.Pipelined(
-          programs.graph(run, sets, n), wait, n
-      ),
+      "device": lambda n: Pipelined(programs.graph(run, sets, n), wait, n),
   }
   return Variant(call, ways)
+
+
+def of_host(results, call: Callable[[], object], wait: Callable) -> Variant:
+  """Returns the variant of a function that is not JAX's.
+
+  Args:
+    results: of the variant.
+    call: starts what is timed.
+    wait: waits for it.
+  """
+  ways = {
+      "call": lambda _: rounds.waited(call, wait),
+      "program": lambda _: rounds.enqueued(_repeated(call), wait),
+  }
+  return Variant(results, ways)
+
+
+def _repeated(call):
+  """Returns a function that calls so many times, and returns the last result."""
+
+  def enqueue(calls):
+    for _ in range(calls):
+      last = call()
+    return last
+
+  return enqueue
+
+
+class Pipelined:
+  """The sampler of a program of so many calls, without its launch.
+
+  The program is run some number of times without waiting, and twice that
+  number: the difference has neither the launch of the first nor the wait for
+  the last. While the device is busy the host runs ahead; if not, on_host tells.
+  """
+
+  def __init__(self, program: Callable[[], object], wait: Callable, calls: int):
+    self._enqueue, self._wait, self._calls = _repeated(program), wait, calls
+    self._shares = []
+    for _ in range(3):  # A CUDA graph is recorded in the first runs.
+      self._time_of(1)
+    once, _ = self._time_of(1)
+    self._runs = max(1, min(_MOST_AHEAD // 2, int(rounds.SHORT / once)))
+
+  def __call__(self) -> float:
+    """Returns the seconds of a call."""
+    once, _ = self._time_of(self._runs)
+    twice, on_host = self._time_of(2 * self._runs)
+    self._shares.append(on_host / twice)
+    # Noise of the host's clock must not make it negative.
+    return max((twice - once) / (self._runs * self._calls), 1e-9)
+
+  @property
+  def on_host(self) -> float:
+    """The share of the time that the host was busy enqueueing: the median."""
+    return statistics.median(self._shares)
+
+  def _time_of(self, runs):
+    start = time.perf_counter()
+    last = self._enqueue(runs)
+    on_host = time.perf_counter() - start
+    self._wait(last)
+    return time.perf_counter() - start, on_host
