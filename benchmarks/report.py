@@ -10,6 +10,7 @@ docs/benchmarks and docs/measurements.md; else it stays in a new folder.
 """
 
 import argparse
+from collections.abc import Iterator, Sequence
 import datetime
 import json
 import math
@@ -19,22 +20,96 @@ import signal
 import sys
 import tempfile
 
+import catalog
 import document
+from jax_ffi_ops import kit
+from jobs import Job
 import machine
 import measurement
+import options
 import phases
+from phases import Phase
 import pictures
-import report_plan
+from setting import Setting
 
+_HERE = pathlib.Path(__file__).resolve().parent
 # Where results of a report wait for the rest.
 _KEPT = pathlib.Path(tempfile.gettempdir(), "xla_ffi_ops_benchmarks")
 _NAMES = "op", "size", "dtype", "pass", "timing"
+_SECONDS = 600  # For a line: torch.compile is slow, and so are its programs.
 
 
-def _collect(planned, results) -> dict:
+def _settings() -> Iterator[tuple[Setting, bool]]:
+  """Yields each setting, and whether all lines are measured in it."""
+  cores = len(os.sched_getaffinity(0))
+  level = kit.cpu_level()
+  levels = (4, 3) if level == 4 else (level,)
+  for each in levels:
+    yield Setting(each, cores, "clean"), True
+  for each in levels if cores > 1 else ():
+    yield Setting(each, 1, "clean"), False
+  yield Setting(level, cores, "default"), False
+
+
+def _lines(op: str, everything: bool) -> Iterator[tuple[str, ...]]:
+  """Yields the lines of an op that are measured.
+
+  In the cache, calls within a program; and single calls of what is larger, and
+  of the smallest size. Less if not everything.
+  """
+  known = catalog.CASES[op]
+  last = known.sizes[-1]
+  for size in known.sizes if everything else (known.sizes[1], last):
+    for dtype in known.dtypes if size == last else known.dtypes[:2]:
+      small = known.stream_bytes(size, dtype) <= document.IN_CACHE
+      for direction in known.passes:
+        if small:
+          yield op, size, dtype, direction, "program"
+        if not small or size == known.sizes[0]:
+          yield op, size, dtype, direction, "call"
+      if size == last and known.in_place:
+        yield op, size, dtype, "forward", "in_place"
+
+
+def _phase(wanted: Setting, lines: Sequence[str], rounds: int) -> Phase:
+  name = "/".join(map(str, wanted))
+
+  def command(left):
+    left = ",".join(part.removeprefix(name + "/") for part in left)
+    program = [sys.executable, str(_HERE / "benchmark.py")]
+    return [
+        *(sys.executable, str(_HERE / "setting.py"), *wanted.arguments()),
+        *(*program, f"--lines={left}", f"--rounds={rounds}"),
+    ]
+
+  def judge(_, how):
+    return {"status": "failed", "note": how or "the process ended before it"}
+
+  job = Job(tuple(f"{name}/{x}" for x in lines), command, _SECONDS, judge)
+  return Phase(name, math.inf, 1, [job])
+
+
+def _phases(patterns: Sequence[str], rounds: int) -> list[Phase]:
+  """Returns a phase for each setting, with the lines that a pattern fits."""
+  return [
+      _phase(
+          wanted,
+          [
+              line
+              for op in catalog.CASES
+              for line in map("/".join, _lines(op, everything))
+              if any(options.fits(line, x) for x in patterns)
+          ],
+          rounds,
+      )
+      for wanted, everything in _settings()
+  ]
+
+
+def _collect(parts, results) -> dict:
   """Returns the document of the results."""
   lines = []
-  for part in (part for phase in planned for part in phase.parts()):
+  for part in parts:
     level, threads, heap, *names = part.split("/")
     found = results.of.get(part, {})
     if found.get("status") == "passed":
@@ -53,7 +128,7 @@ def _collect(planned, results) -> dict:
 
 def _measure(patterns, rounds, folder):
   """Returns the document of what is measured, and how many lines failed."""
-  planned = report_plan.phases(patterns, rounds)
+  planned = _phases(patterns, rounds)
   folder.mkdir(parents=True, exist_ok=True)
   results = phases.Results(folder / "results.jsonl")
   os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
@@ -71,16 +146,21 @@ def _measure(patterns, rounds, folder):
       folder=folder,
       tell=tell,
   )
-  measured = _collect(planned, results)
-  all_lines = [part for phase in planned for part in phase.parts()]
-  return measured, len(all_lines) - len(measured["lines"])
+  parts = [part for phase in planned for part in phase.parts()]
+  measured = _collect(parts, results)
+  return measured, len(parts) - len(measured["lines"])
 
 
 def main() -> int:
   parser = argparse.ArgumentParser(
       description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
   )
-  parser.add_argument("--lines", default="*", help="OP/SIZE/DTYPE/PASS/TIMING")
+  parser.add_argument(
+      "--lines",
+      type=options.names,
+      default=["*"],
+      help="OP/SIZE/DTYPE/PASS/TIMING",
+  )
   parser.add_argument("--rounds", type=int, default=15)
   parser.add_argument(
       "--folder",
@@ -92,21 +172,20 @@ def main() -> int:
   parser.add_argument(
       "--render", action="store_true", help="only write docs/benchmarks anew"
   )
-  options = parser.parse_args()
+  asked = parser.parse_args()
   workspace = pathlib.Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
   root, failed = workspace, 0
-  if options.render:
+  if asked.render:
     saved = workspace / "docs" / "benchmarks" / "cpu.json"
     measured = json.loads(saved.read_text("utf-8"))
   else:
-    patterns = options.lines.split(",")
-    folder = options.folder or (
+    folder = asked.folder or (
         _KEPT
-        if options.write
+        if asked.write
         else pathlib.Path(tempfile.mkdtemp(prefix="xla_ffi_ops_rehearsal_"))
     )
-    measured, failed = _measure(patterns, options.rounds, folder)
-    root = workspace if options.write else folder
+    measured, failed = _measure(asked.lines, asked.rounds, folder)
+    root = workspace if asked.write else folder
   if not document.full(measured):
     sys.exit("report.py: nothing was measured with all threads")
   page = (workspace / pictures.PAGE).read_text("utf-8")
