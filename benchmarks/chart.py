@@ -58,9 +58,9 @@ class Axis(NamedTuple):
     return (at - low) / (high - low)
 
 
-def _text(x, y, text, kind):
-  text = saxutils.escape(text)
-  return f'  <text class="{kind}" x="{x:.0f}" y="{y:.0f}">{text}</text>'
+def text(x: float, y: float, content: str, kind: str) -> str:
+  content = saxutils.escape(content)
+  return f'  <text class="{kind}" x="{x:.0f}" y="{y:.0f}">{content}</text>'
 
 
 def _path(points, kind):
@@ -76,11 +76,11 @@ def _panel(left, top, lines, x, y, labelled):
     kind = "one" if value == 1 else "grid"
     yield _path([(left, at), (left + _PANEL, at)], kind)
     if labelled:
-      yield _text(left - 6, at + 4, y.label(value), "note end")
+      yield text(left - 6, at + 4, y.label(value), "note end")
   for value in x.ticks:
     at = left + x.place(value) * _PANEL
     yield _path([(at, bottom), (at, bottom + 4)], "grid")
-    yield _text(at, bottom + 17, x.label(value), "note middle")
+    yield text(at, bottom + 17, x.label(value), "note middle")
   for (colour, dashed), points in lines.items():
     places = [
         (left + x.place(a) * _PANEL, bottom - y.place(b) * _HEIGHT)
@@ -96,8 +96,21 @@ def _legend(names, left, top):
   for (colour, dashed), name in names.items():
     kind = f"line line{colour}" + " dashed" * dashed
     yield _path([(left, top - 4), (left + 24, top - 4)], kind)
-    yield _text(left + 30, top, name, "")
+    yield text(left + 30, top, name, "")
     left += 46 + 7 * len(name)
+
+
+def page(title: str, width: float, height: float, parts: Sequence[str]) -> str:
+  """Returns the text of an SVG file, which has its title above the parts."""
+  head = [
+      f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+      ' role="img" aria-labelledby="title">',
+      "  <!-- SPDX-License-Identifier: Apache-2.0 -->",
+      f'  <title id="title">{saxutils.escape(title)}</title>',
+      f"  <style>{_STYLE}  </style>",
+      text(8, 22, title, "title"),
+  ]
+  return "\n".join([*head, *parts, "</svg>", ""])
 
 
 def draw(
@@ -121,18 +134,12 @@ def draw(
   top = 76 + 18 * len(notes)
   height = top + _ROW * math.ceil(len(panels) / _ACROSS) - 10
   parts = [
-      f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}"'
-      ' role="img" aria-labelledby="title">',
-      "  <!-- SPDX-License-Identifier: Apache-2.0 -->",
-      f'  <title id="title">{saxutils.escape(title)}</title>',
-      f"  <style>{_STYLE}  </style>",
-      _text(8, 22, title, "title"),
-      *(_text(8, 42 + 18 * i, note, "note") for i, note in enumerate(notes)),
+      *(text(8, 42 + 18 * i, note, "note") for i, note in enumerate(notes)),
       *_legend(legend, 8, top - 32),
   ]
   for i, (name, lines) in enumerate(panels):
     row, column = divmod(i, _ACROSS)
     left, above = _LEFT + column * (_PANEL + _GAP), top + row * _ROW
-    parts.append(_text(left, above - 6, name, "name"))
+    parts.append(text(left, above - 6, name, "name"))
     parts += _panel(left, above, lines, x, y, labelled=column == 0)
-  return "\n".join([*parts, "</svg>", ""])
+  return page(title, _WIDTH, height, parts)

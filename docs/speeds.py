@@ -9,6 +9,8 @@ import math
 import pathlib
 import re
 
+import chart
+
 _PAGE = pathlib.Path(__file__).with_name("measurements.md")
 _SORTS = """sort argsort partition argpartition lax_sort sort_key_val top_k
     median quantile nanquantile unique nonzero argmax histogram permutation"""
@@ -16,14 +18,6 @@ _SCANS = """cumsum cumprod cummax cummin cumlogsumexp linear_recurrence lfilter
     sosfilt gae solve_banded tridiagonal_solve spline_filter"""
 _WIDTH, _LEFT, _BAR, _ROW = 840, 170, 200, 18  # Two columns of such bars.
 _MOST = 200
-_STYLE = """
-    text { font: 12px system-ui, sans-serif; fill: #1f2328; }
-    .title { font-size: 16px; font-weight: 600; } .name { font-weight: 600; }
-    .note { fill: #59636e; } .end { text-anchor: end; } .bar { fill: #0969da; }
-    @media (prefers-color-scheme: dark) {
-      text { fill: #f0f6fc; } .note { fill: #9198a1; } .bar { fill: #4493f8; }
-    }
-"""
 
 
 def table(region: str) -> list[list[str]]:
@@ -70,10 +64,6 @@ def _panels() -> list[tuple[str, str, list[tuple[str, float]]]]:
   ]
 
 
-def _text(x, y, text, kind):
-  return f'  <text class="{kind}" x="{x:.0f}" y="{y:.0f}">{text}</text>'
-
-
 def draw() -> str:
   """Returns the picture: two columns of bars, on a logarithmic scale."""
   places, tops = [], [44, 44]
@@ -81,29 +71,23 @@ def draw() -> str:
     column = tops.index(min(tops))
     places.append((column * _WIDTH / 2, tops[column], panel))
     tops[column] += (len(panel[2]) + 2) * _ROW + 12
-  parts = [
-      f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH}'
-      f' {max(tops)}" role="img" aria-labelledby="title">',
-      "  <!-- SPDX-License-Identifier: Apache-2.0 -->",
-      '  <title id="title">Speed-up over jax, on two cores</title>',
-      f"  <style>{_STYLE}  </style>",
-      _text(8, 22, "Speed-up over jax, on two cores", "title"),
-  ]
+  parts = []
   for left, top, (name, where, bars) in places:
-    parts.append(_text(left + 8, top + _ROW, name, "name"))
-    parts.append(_text(left + _LEFT + 24, top + _ROW, where, "note"))
+    parts.append(chart.text(left + 8, top + _ROW, name, "name"))
+    parts.append(chart.text(left + _LEFT + 24, top + _ROW, where, "note"))
     for i, (label, value) in enumerate(bars):
       y = top + (i + 1) * _ROW + 8
       width = _BAR * math.log(value) / math.log(_MOST)
-      parts.append(_text(left + _LEFT - 8, y + 12, label, "end"))
+      parts.append(chart.text(left + _LEFT - 8, y + 12, label, "end"))
       parts.append(
-          f'  <rect class="bar" x="{left + _LEFT:.0f}" y="{y + 3}"'
+          f'  <rect class="dot0" x="{left + _LEFT:.0f}" y="{y + 3}"'
           f' width="{width:.1f}" height="11"/>'
       )
       parts.append(
-          _text(left + _LEFT + width + 6, y + 12, f"{value:g}×", "note")
+          chart.text(left + _LEFT + width + 6, y + 12, f"{value:g}×", "note")
       )
-  return "\n".join([*parts, "</svg>", ""])
+  title = "Speed-up over jax, on two cores"
+  return chart.page(title, _WIDTH, max(tops), parts)
 
 
 if __name__ == "__main__":
