@@ -27,9 +27,10 @@ class Timed:
     function: ours.
     peers: the same in jax, by name, in the forms that XLA compiles best. The
       first is the definition, too: of float64 operands it computes in float64.
-    operands: from the integers of a size, what all these are called with.
     sizes: names of sizes, such as "128x512", from small to large. Tests take the
       first one. The last one is in docs/measurements.md.
+    operands: from the integers of a size, what all these are called with; by
+      default an array of this shape.
     typical: the size that the doctor times; by default the last one.
     attributes: from the integers of a size, keywords for all functions.
     dtypes: of operands that have none of their own. The doctor takes the first.
@@ -43,8 +44,10 @@ class Timed:
 
   function: Callable[..., Any]
   peers: Mapping[str, Callable[..., Any]]
-  operands: Callable[..., Sequence[Array]]
   sizes: Sequence[str]
+  operands: Callable[..., Sequence[Array]] = lambda *shape: (
+      operands.array(*shape),
+  )
   typical: str = ""
   attributes: Callable[..., Mapping[str, Any]] = lambda *size: {}
   dtypes: Sequence[str] = ("float32", "bfloat16", "float16")

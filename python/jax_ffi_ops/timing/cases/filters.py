@@ -69,14 +69,13 @@ CASES = {
             np.asarray(B, x.dtype), np.asarray(A, x.dtype), x
         ),
         {"jax.lax.scan": filter_by_scan},
-        lambda *shape: (array(*shape),),
         sizes=_SIGNALS,
         **_FLOAT32,
     ),
     "map_coordinates": Timed(
         ours("map_coordinates"),
         {"jax.scipy": jax.scipy.ndimage.map_coordinates},
-        _image_and_places,
+        operands=_image_and_places,
         sizes=("16x64", "64x4096", "64x262144"),
         attributes=lambda side, n: {"order": 1},
         streams={"forward": 1.5},  # two coordinates, a result
@@ -85,21 +84,22 @@ CASES = {
     "sosfilt": Timed(
         ours("sosfilt"),
         {"jax.lax.scan": _sosfilt},
-        lambda *shape: (Array((4, 6), _draw_sections), array(*shape)),
+        operands=lambda *shape: (
+            Array((4, 6), _draw_sections),
+            array(*shape),
+        ),
         sizes=_SIGNALS,
         **_FLOAT32,
     ),
     "spline_filter": Timed(
         ours("spline_filter"),
         {"jax.lax.scan": _spline_filter},
-        lambda *shape: (array(*shape),),
         sizes=("64x64", "1024x1024"),
         **_FLOAT32,
     ),
     "spline_filter1d": Timed(
         lambda x: jax_ffi_ops.spline_filter1d(x, axis=0),
         {"jax.lax.scan": _spline_filter1d},
-        lambda *shape: (array(*shape),),
         sizes=("64x8", "1024x1024", "4096x256"),
         typical="1024x1024",
         **_FLOAT32,

@@ -74,7 +74,11 @@ CASES = {
     "add_rms_norm": Timed(
         ours("add_rms_norm"),
         {"jax.numpy": _add_rms_norm},
-        lambda *shape: (array(*shape), array(*shape), weight(shape[1])),
+        operands=lambda *shape: (
+            array(*shape),
+            array(*shape),
+            weight(shape[1]),
+        ),
         streams={
             "forward": 4,  # x, residual, y, sum
             "backward": 5,  # sum, dy, dsum, dx, dresidual
@@ -85,7 +89,11 @@ CASES = {
     "layer_norm": Timed(
         ours("layer_norm"),
         {"jax.numpy": _layer_norm},
-        lambda rows, cols: (array(rows, cols), weight(cols), weight(cols)),
+        operands=lambda rows, cols: (
+            array(rows, cols),
+            weight(cols),
+            weight(cols),
+        ),
         streams={
             "forward": 2,  # x, y
             "backward": 3,  # x, dy, dx
@@ -96,7 +104,7 @@ CASES = {
     "rms_norm": Timed(
         ours("rms_norm"),
         {"jax.numpy": _rms_norm},
-        lambda rows, cols: (array(rows, cols), weight(cols)),
+        operands=lambda rows, cols: (array(rows, cols), weight(cols)),
         streams={
             "forward": 2,  # x, y
             "backward": 3,  # x, dy, dx
@@ -107,7 +115,6 @@ CASES = {
     "softmax": Timed(
         ours("softmax"),
         {"jax.numpy": _softmax},
-        lambda rows, cols: (array(rows, cols),),
         streams={
             "forward": 2,  # x, y
             "backward": 3,  # y, dy, dx

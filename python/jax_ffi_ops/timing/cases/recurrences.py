@@ -54,7 +54,7 @@ CASES = {
     "discounted_returns": Timed(
         ours("discounted_returns"),
         {"jax.lax.scan": _returns},
-        lambda *shape: (array(*shape), Array(shape, _draw_factors)),
+        operands=lambda *shape: (array(*shape), Array(shape, _draw_factors)),
         sizes=_STEPS,
         typical="1024x256",
         streams={"forward": 3},  # rewards, discounts, returns
@@ -62,13 +62,12 @@ CASES = {
     "ema": Timed(
         lambda x: jax_ffi_ops.ema(x, ALPHA),
         {"jax.lax.scan": _ema},
-        lambda rows, cols: (array(rows, cols),),
         sizes=("8x64", "64x16384", "2048x2048"),
     ),
     "gae": Timed(
         lambda *operands: jax_ffi_ops.gae(*operands, LAMBDA),
         {"jax.lax.scan": _gae},
-        lambda n, columns: (
+        operands=lambda n, columns: (
             array(n, columns),
             array(n, columns),
             array(n + 1, columns),
@@ -80,7 +79,7 @@ CASES = {
     "linear_recurrence": Timed(
         ours("linear_recurrence"),
         {"associative_scan": _linear_recurrence},
-        lambda *shape: (Array(shape, _draw_factors), array(*shape)),
+        operands=lambda *shape: (Array(shape, _draw_factors), array(*shape)),
         sizes=(
             "2x32x8",
             "8x256x64",

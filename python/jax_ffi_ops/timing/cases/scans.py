@@ -5,14 +5,12 @@ import jax
 
 from jax_ffi_ops.timing.case import ours
 from jax_ffi_ops.timing.case import Timed
-from jax_ffi_ops.timing.operands import array
 
 
 def _case(name):
   return Timed(
       ours(name),
       {"jax.lax": getattr(jax.lax, name)},
-      lambda rows, cols: (array(rows, cols),),
       sizes=("8x64", "128x512", "2048x2048", "32x131072", "1x4194304"),
       typical="2048x2048",
       attributes=lambda rows, cols: {"axis": 1},

@@ -11,10 +11,6 @@ from jax_ffi_ops.timing.operands import Array
 from jax_ffi_ops.timing.operands import array
 
 
-def _matrix(rows, cols):
-  return (array(rows, cols),)
-
-
 def at_middle(take):
   """Returns the element at `kth`: on its sides they may be in any order."""
   return lambda x, *, kth: take(x, kth)[..., kth]
@@ -31,7 +27,6 @@ def _partition(name, wrapped):
   return Timed(
       wrapped(ours(name)),
       {"jax.numpy": wrapped(getattr(jnp, name))},
-      _matrix,
       attributes=lambda rows, cols: {"kth": cols // 2},
       **sorts.ROWS,
   )
@@ -42,7 +37,6 @@ def _statistic(name, **options):
   return Timed(
       ours(name),
       {"jax.numpy": getattr(jnp, name)},
-      _matrix,
       sizes=("8x4", "4096x256", "64x16384", "1x1048576"),
       typical="1x1048576" if name == "median" else "4096x256",
       attributes=lambda rows, cols: {"axis": -1, **options},
@@ -55,7 +49,6 @@ def _first_of(name, axis, **options):
   return Timed(
       ours(name),
       {"jax.numpy": getattr(jnp, name)},
-      _matrix,
       attributes=lambda rows, cols: {"axis": axis},
       dtypes=("float32", "bfloat16", "int32", "int8"),
       streams={"forward": 1},  # a; the indices are few
@@ -67,7 +60,7 @@ def _histogram(name, count, **options):
   return Timed(
       ours(name),
       {"jax.numpy": getattr(jnp, name)},
-      lambda n, bins: (array(n),) * count,
+      operands=lambda n, bins: (array(n),) * count,
       typical="1048576x100",
       attributes=lambda n, bins: {"bins": bins},
       dtypes=("float32",),
@@ -104,7 +97,7 @@ CASES = {
     "nonzero": Timed(
         ours("nonzero"),
         {"jax.numpy": jnp.nonzero},
-        lambda n: (Array((n,), _draw_a_tenth),),
+        operands=lambda n: (Array((n,), _draw_a_tenth),),
         sizes=("1000", "100000", "1048576", "16777216"),
         typical="1048576",
         attributes=lambda n: {"size": n // 8},
@@ -117,7 +110,7 @@ CASES = {
     "top_k": Timed(
         ours("top_k"),
         {"jax.numpy": lambda x, *, k: jax.lax.top_k(x, k)},
-        lambda rows, cols, k: (array(rows, cols),),
+        operands=lambda rows, cols, k: (array(rows, cols),),
         sizes=(
             "1x16x2",
             "64x256x8",

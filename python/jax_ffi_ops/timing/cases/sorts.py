@@ -37,13 +37,12 @@ CASES = {
     "argsort": Timed(
         ours("argsort"),
         {"jax.numpy": jnp.argsort},
-        lambda rows, cols: (array(rows, cols),),
         **ROWS,
     ),
     "lax_sort": Timed(  # by two keys, and their indices with them
         _by_two_keys(ours("lax_sort")),
         {"jax.lax": _by_two_keys(jax.lax.sort)},
-        lambda rows, cols: (
+        operands=lambda rows, cols: (
             indices(_KEYS, rows, cols),
             array(rows, cols),
             indices(cols, rows, cols),
@@ -54,26 +53,28 @@ CASES = {
     "permutation": Timed(
         ours("permutation"),
         {"jax.random": jax.random.permutation},
-        lambda n: (Array((2,), _draw_key, "uint32"), array(n)),
+        operands=lambda n: (Array((2,), _draw_key, "uint32"), array(n)),
         sizes=("1000", "1048576"),
     ),
     "sort": Timed(
         ours("sort"),
         {"jax.numpy": jnp.sort},
-        lambda rows, cols: (array(rows, cols),),
         **ROWS,
     ),
     "sort_key_val": Timed(
         ours("sort_key_val"),
         {"jax.lax": jax.lax.sort_key_val},
-        lambda rows, cols: (array(rows, cols), indices(cols, rows, cols)),
+        operands=lambda rows, cols: (
+            array(rows, cols),
+            indices(cols, rows, cols),
+        ),
         **ROWS,
         streams={"forward": 4},  # both, and both sorted
     ),
     "unique": Timed(
         ours("unique"),
         {"jax.numpy": jnp.unique},
-        lambda n: (indices(_KEYS, n)._replace(dtype=None),),
+        operands=lambda n: (indices(_KEYS, n)._replace(dtype=None),),
         sizes=("100000", "1048576", "16777216"),
         typical="1048576",
         attributes=lambda n: dict(

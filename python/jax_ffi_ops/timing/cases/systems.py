@@ -74,7 +74,7 @@ CASES = {
     "solve_banded": Timed(
         lambda ab, b: jax_ffi_ops.solve_banded((_L, _U), ab, b),
         {"no pivots, scan": _banded_without_pivots},
-        _banded,
+        operands=_banded,
         # ab is five streams of b's size; b, x. Backward: ab, x, dx, dab, db.
         streams={"forward": 7, "backward": 13},
         **_SYSTEMS,
@@ -82,7 +82,7 @@ CASES = {
     "tridiagonal_solve": Timed(
         ours("tridiagonal_solve"),
         {"jax.lax.linalg": jax.lax.linalg.tridiagonal_solve},
-        _tridiagonal,
+        operands=_tridiagonal,
         # dl, d, du, b, x; and backward: dl, d, du, x, dx, and four gradients.
         streams={"forward": 5, "backward": 9},
         **_SYSTEMS,
