@@ -105,7 +105,7 @@ def main() -> int:
     chosen, asked.rounds = list(map(_tiny, ops)), 1
   chosen = options.shard(chosen, asked.shard)
   if asked.tiny or asked.at_any_speed:
-    with kit.handlers_at_any_speed():
+    with kit.using("handler if served"):
       return _measure(chosen, asked)
   return _measure(chosen, asked)
 

@@ -29,8 +29,6 @@ def plain_rms_norm(x, scale=None, eps=1e-6):
 NORMS = {"rms_norm": rms_norm, "jax.numpy": plain_rms_norm}
 
 
-# In rows as short as the model's, the op would choose XLA's own code.
-@kit.handlers_at_any_speed()
 def run(corpus, config, steps, seed):
   """Runs the experiment and prints all that it finds.
 
@@ -44,6 +42,12 @@ def run(corpus, config, steps, seed):
     The losses as lists by the norm's name, and the claims that turned out
     false as a list of text.
   """
+  # In rows as short as the model's, the op would choose XLA's own code.
+  with kit.using("handler if served"):
+    return _run(corpus, config, steps, seed)
+
+
+def _run(corpus, config, steps, seed):
   entropy = corpus.unigram_entropy()
   print(
       f"Text      {corpus.name}, {corpus.text.size:,} bytes,"

@@ -38,7 +38,7 @@ def step(
     The new parameters, and the loss before the step.
   """
   # For so few elements, an op would choose XLA's own code.
-  with kit.handlers_at_any_speed():
+  with kit.using("handler if served"):
     loss, gradients = jax.value_and_grad(_loss)(params, x, labels)
   return jax.tree.map(lambda p, g: p - 0.1 * g, params, gradients), loss
 

@@ -38,7 +38,7 @@ class PermutationTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
     self.key = jax.random.key(3)
 
   def _check(self, key, x, *args):

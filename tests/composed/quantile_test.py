@@ -43,7 +43,7 @@ class QuantileTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
 
   def _check(self, name, *args, **kwargs):
     expected = getattr(jnp, name)(*args, **kwargs)

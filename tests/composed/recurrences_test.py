@@ -39,7 +39,7 @@ class RecurrencesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
     self._rng = np.random.default_rng(0)
 
   def _uniform(self, *shape):

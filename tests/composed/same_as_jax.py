@@ -15,7 +15,7 @@ class SameAsJaxTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
     self.enter_context(devices.on_cpu())
 
   def assert_same(self, found: Any, expected: Any) -> None:

@@ -77,7 +77,7 @@ class _Test(parameterized.TestCase):
           mock.patch.object(module, "spline_filter1d", _spline_filter1d)
       )
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
     self._rng = np.random.default_rng(0)
 
   def _close(self, found, want, x, dtype=np.float64):

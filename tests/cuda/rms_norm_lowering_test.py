@@ -77,7 +77,7 @@ class RmsNormLoweringTest(parameterized.TestCase):
     self.assertEqual(workspace, "64x4x16xf32")
 
   def test_no_workspace_on_the_cpu(self):
-    with kit.handlers_at_any_speed():
+    with kit.using("handler if served"):
       text = _lowered(_gradients, (8, 16), (16,), (8, 16), platform="cpu")
     self.assertEqual(
         _result_types(text, "xla_ffi_ops_rms_norm_bwd"),

@@ -91,7 +91,7 @@ class TransformationsTest(parameterized.TestCase):
 
   @parameterized.parameters(jax_ffi_ops._ops())
   def test_compositions(self, name):
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
     for index in _DRAWS:
       # The name tells the draws of two ops apart.
       rng = np.random.default_rng([_SEED, index, *name.encode()])

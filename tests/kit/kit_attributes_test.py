@@ -40,7 +40,7 @@ class KitAttributesTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
 
   @parameterized.parameters(
       (1,), (1.0,), (np.float32(1),), (np.float64(1),), (np.int8(1),)

@@ -45,7 +45,7 @@ class KitCallTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
     self.x = np.random.default_rng(0).normal(size=(3, 5)).astype("float32")
     self.expected = np.asarray(jax_ffi_ops.rms_norm(self.x, eps=0.5))
 

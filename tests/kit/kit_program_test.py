@@ -46,7 +46,7 @@ class KitProgramTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     jax.clear_caches()  # With pytest, others traced the same calls without it.
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
     self.x = _normal(8, 6, 16)
     self.scale = _normal(16, seed=1)
     self.args = (self.x, self.scale)

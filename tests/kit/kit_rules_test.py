@@ -306,7 +306,7 @@ class KitRulesTest(parameterized.TestCase):
     self.assertIn(why, explained())
     self.assertNotIn("@kit_test_op_fwd", lowered())
     self.assertIn("@kit_test_op_bwd", lowered())
-    with kit.handlers_at_any_speed():
+    with kit.using("handler if served"):
       self.assertIn("on cpu: forward: handler kit_test_op_fwd", explained())
       self.assertIn("@kit_test_op_fwd", lowered())
     self.assertIn(why, explained())
@@ -346,7 +346,7 @@ class KitRulesTest(parameterized.TestCase):
         )
         with kit.using("handler"):  # The innermost one counts.
           self.assertTrue(runs_handler(large, large[0]))
-    with kit.handlers_at_any_speed(), kit.using("reference"):
+    with kit.using("handler if served"), kit.using("reference"):
       self.assertFalse(runs_handler(large, large[0]))
 
   @parameterized.parameters(
@@ -379,7 +379,7 @@ class KitRulesTest(parameterized.TestCase):
   @parameterized.parameters("", "handlers", True, None)
   def test_neither_handler_nor_reference(self, what):
     with self.assertRaisesRegex(
-        ValueError, "kit.using takes 'handler' or 'reference', got"
+        ValueError, r"kit.using takes one of \['handler', .*'\], got"
     ):
       kit.using(what)
 

@@ -93,7 +93,7 @@ class KitShardingTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
     self.x = _normal(8, 8, 16)
     self.scale = _normal(16, seed=1)
     self.args = (self.x, self.scale)

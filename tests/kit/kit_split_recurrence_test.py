@@ -65,7 +65,7 @@ class _TestCase(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
 
   def check(self, function, args, kind, spec):
     """No device has a whole row, or gets more than the states of pieces."""

@@ -76,7 +76,7 @@ class _TestCase(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
 
   def check_gathers_states(self, program):
     """No device has a whole core, or gets more than 3 numbers of each piece."""

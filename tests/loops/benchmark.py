@@ -102,7 +102,7 @@ def _times(name: str, rows: int, backward: bool, all_ways=True):
   direction = "backward" if backward else "forward"
   axes = [None if i in shared else 0 for i in range(len(operands))]
   by_jax = jax.vmap(reference, axes)
-  with kit.handlers_at_any_speed():
+  with kit.using("handler if served"):
     calls = {"handler": _compiled(op, direction, operands)}
   calls["jax"] = _compiled(by_jax, direction, operands)
   if all_ways:

@@ -90,7 +90,7 @@ class LorenzTest(parameterized.TestCase):
     together = list(map(np.asarray, both_passes(*operands)))
     # In other vectors than 33 rows have, alone, and elsewhere in a vector.
     for begin, end in ((0, 1), (7, 8), (32, 33), (0, 2), (3, 11), (1, 33)):
-      with kit.handlers_at_any_speed():
+      with kit.using("handler if served"):
         got = both_passes(*(x[begin:end] for x in operands))
       for x, want in zip(got, together, strict=True):
         self.assertEqual(np.asarray(x).tobytes(), want[begin:end].tobytes())
@@ -118,7 +118,7 @@ class LorenzTest(parameterized.TestCase):
     with mock.patch.object(Cores, "find", lambda *_: core):
       few = kit.explain(lorenz.lorenz, *_operands(7, 3))
       many = kit.explain(lorenz.lorenz, *_operands(8, 3))
-      with kit.handlers_at_any_speed():
+      with kit.using("handler if served"):
         any_speed = kit.explain(lorenz.lorenz, *_operands(7, 3))
     self.assertIn("forward: reference (it is faster below 8 rows)", few)
     self.assertIn("backward: reference (it is faster)", few)

@@ -144,7 +144,7 @@ class RowsTest(parameterized.TestCase):
         part = [
             x if i in shared else x[begin:end] for i, x in enumerate(operands)
         ]
-        with kit.handlers_at_any_speed():
+        with kit.using("handler if served"):
           got = bits.both_passes(op, part)
         for x, want in zip(got, together, strict=True):
           if want.shape[:1] != (rows,):

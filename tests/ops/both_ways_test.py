@@ -109,7 +109,7 @@ class BothWaysTest(parameterized.TestCase):
       # Each sum is a logarithm, too, which is rounded as such.
       size = 1 + np.maximum.accumulate(abs(want), -1) + abs(x)
     bound = gamma(2 * n, dtype) * size
-    with kit.handlers_at_any_speed():
+    with kit.using("handler if served"):
       handler = jax.jit(lambda x: op(x, axis=-1, reverse=False))(x)
     run = lambda x: op.declaration.reference({"x": x}, {"reverse": False})[0]
     for y in handler, jax.jit(jax.vmap(run))(x):

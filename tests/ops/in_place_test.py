@@ -45,7 +45,7 @@ class InPlaceTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64())
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
 
   @parameterized.product(name=_ROWS, dtype=_DTYPES, shape=_SHAPES)
   def test_same_bits(self, name, dtype, shape):

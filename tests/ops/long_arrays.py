@@ -80,5 +80,5 @@ def memory(op: str) -> None:
 
 
 if __name__ == "__main__":
-  with kit.handlers_at_any_speed():
+  with kit.using("handler if served"):
     {"bits": bits, "memory": memory}[sys.argv[1]](*sys.argv[2:])

@@ -99,7 +99,7 @@ class MessagesTest(parameterized.TestCase):
     with warnings.catch_warnings():
       warnings.simplefilter("error")
       jax.eval_shape(call)
-      with jax_ffi_ops.kit.handlers_at_any_speed():
+      with jax_ffi_ops.kit.using("handler if served"):
         jax.eval_shape(call)
 
 

@@ -63,7 +63,7 @@ class RefusalsTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(jax_ffi_ops.kit.handlers_at_any_speed())
+    self.enter_context(jax_ffi_ops.kit.using("handler if served"))
 
   @parameterized.parameters(*_calls())
   def test_wrong(self, name, argument):

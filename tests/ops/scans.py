@@ -96,7 +96,7 @@ class ScanTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
 
   def array(self, dtype, shape):
     rng = np.random.default_rng([*jnp.dtype(dtype).name.encode(), *shape])

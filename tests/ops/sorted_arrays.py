@@ -171,7 +171,7 @@ class PartitionTestCase(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
 
   def check(self, x: Any, order: np.ndarray, axis: int, y: Any, label: str):
     """Fails unless y is right, given the indices that partition x."""

@@ -53,7 +53,7 @@ class SplitNanTest(parameterized.TestCase):
       y, pull = jax.vjp(f, x)
       return y, *pull(jnp.ones_like(y))
 
-    with kit.handlers_at_any_speed():
+    with kit.using("handler if served"):
       run = jax.jit(both)
       wanted = run(x)
       self.assertTrue(np.isnan(wanted[0]).any())

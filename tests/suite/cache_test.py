@@ -43,7 +43,7 @@ class CacheTest(absltest.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
 
   def _check(self, x, calls):
     """Each call compiles once, and has its own results, on 1 and 4 devices.

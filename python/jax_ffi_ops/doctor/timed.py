@@ -40,7 +40,7 @@ def measured(
     with contextlib.ExitStack() as stack:
       stack.enter_context(jax.enable_x64("64" in dtype or "128" in dtype))
       if at_any_speed:
-        stack.enter_context(choice.handlers_at_any_speed())
+        stack.enter_context(choice.using("handler if served"))
       samplers = {
           name: _sampler(name, line, at_any_speed)
           for name in ("ours", "jax")[: 1 + both]

@@ -10,9 +10,6 @@
 from typing import Any
 
 from jax_ffi_ops.kit._jax import abstract_token as abstract_token
-from jax_ffi_ops.kit.calls.choice import (
-    handlers_at_any_speed as handlers_at_any_speed,
-)
 from jax_ffi_ops.kit.calls.choice import using as using
 from jax_ffi_ops.kit.cpu import cpu_level as cpu_level
 from jax_ffi_ops.kit.declare.attributes import Attribute as Attribute

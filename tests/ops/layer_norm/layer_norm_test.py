@@ -89,7 +89,7 @@ class LayerNormTest(testing.OpTest):
       x = np.float32(np.concatenate(x))
       want, mean, rstd = _definition(np.float64(x), None, None, eps=1e-6)
       for name, run in ways.items():
-        with kit.handlers_at_any_speed():
+        with kit.using("handler if served"):
           y = jax.jit(run)(x)
           if cols % 8 == 0 and name == "handler":
             pieces = jax.jit(run)(jax.device_put(x, split))

@@ -63,7 +63,7 @@ class ScipyTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
     self._rng = np.random.default_rng(0)
 
   def _close(self, found, want, sizes, roundings):

@@ -83,7 +83,7 @@ class RecurrenceTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
 
   def _array(self, dtype, shape, seed):
     rng = np.random.default_rng([seed, *shape])

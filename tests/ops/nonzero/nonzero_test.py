@@ -50,7 +50,7 @@ class SameAsJaxTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
 
   def check(self, a, size=None, fill_value=None):
     """Compares with NumPy, and types with those of jax.numpy."""

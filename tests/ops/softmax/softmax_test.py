@@ -51,7 +51,7 @@ class ArgumentsTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
     self.x = np.random.default_rng(0).normal(size=(3, 4, 5))
 
   def _check(self, *arguments):

@@ -41,7 +41,7 @@ class SortBitsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
 
   def _check(self, x, axis, descending, y):
     self.assertEqual(y.dtype, x.dtype)

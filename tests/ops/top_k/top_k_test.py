@@ -89,7 +89,7 @@ class SameAsJaxTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
 
   def check(self, xs, ks, function=top_k):
     """Makes all calls in one program, which compiles in less time."""

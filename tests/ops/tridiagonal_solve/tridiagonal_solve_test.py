@@ -51,7 +51,7 @@ class TridiagonalTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(jax.enable_x64(True))
-    self.enter_context(kit.handlers_at_any_speed())
+    self.enter_context(kit.using("handler if served"))
 
   def _check(self, dl, d, du, b, x):
     """Fails unless A x is b, but for rounding errors.

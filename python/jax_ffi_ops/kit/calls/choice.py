@@ -6,7 +6,7 @@ This is the one place that decides it. What authors say meets here: weights,
 on that is faster; and what the caller asks for.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import contextlib
 import enum
 import functools
@@ -21,12 +21,12 @@ from jax_ffi_ops.kit.dtypes import unserved_weight
 
 
 class Preference(enum.Enum):
-  """What a caller wants to run. The values are for jaxprs."""
+  """What a caller wants to run. The values are what `kit.using` takes."""
 
-  FASTER = ""
-  HANDLER_IF_SERVED = "at any speed"
-  HANDLER = "using the handler"
-  REFERENCE = "using the reference"
+  FASTER = None
+  HANDLER = "handler"
+  HANDLER_IF_SERVED = "handler if served"
+  REFERENCE = "reference"
 
   @property
   def ignores_speed(self) -> bool:
@@ -65,9 +65,7 @@ class Decision(NamedTuple):
 _HANDLER = Decision(Code.HANDLER)
 
 # In the keys of jax's caches: programs of a block are not used outside of it.
-_using = jax.make_user_context()
-# One for each context: threads enter and leave them in any order.
-_contexts: list[None] = []
+_using = jax.make_user_context(Preference.FASTER)
 
 
 def using(what: str) -> contextlib.AbstractContextManager[None]:
@@ -79,40 +77,25 @@ def using(what: str) -> contextlib.AbstractContextManager[None]:
   It is for what the current thread traces in the block, derivatives included.
   Programs that were compiled outside are compiled again. With "handler", it
   does not matter what is faster, and a call that no handler serves is an error
-  when it is compiled. `kit.explain` tells in the block what runs.
+  when it is compiled. With "handler if served", such a call runs its reference:
+  tests and examples can run handlers with small arrays. `kit.explain` tells in
+  the block what runs.
 
   Args:
-    what: "handler" or "reference".
+    what: "handler", "handler if served" or "reference".
 
   Raises:
-    ValueError: it is neither.
+    ValueError: it is none of them.
   """
-  known = {"handler": Preference.HANDLER, "reference": Preference.REFERENCE}
+  known = [x.value for x in Preference if x.value]
   if what not in known:
-    raise ValueError(f"kit.using takes 'handler' or 'reference', got {what!r}.")
-  return _using(known[what])
-
-
-@contextlib.contextmanager
-def handlers_at_any_speed() -> Iterator[None]:
-  """Makes calls run handlers, whatever `is_faster` says.
-
-  It is for all calls that are traced inside, in all threads. So tests and
-  examples can run handlers with small arrays. A call that no handler serves
-  runs its reference.
-  """
-  _contexts.append(None)
-  try:
-    yield
-  finally:
-    _contexts.pop()
+    raise ValueError(f"kit.using takes one of {known}, got {what!r}.")
+  return _using(Preference(what))
 
 
 def preference() -> Preference:
   """Returns what calls that are traced now are to run."""
-  if _using.value is not None:
-    return _using.value
-  return Preference.HANDLER_IF_SERVED if _contexts else Preference.FASTER
+  return _using.value
 
 
 def decided(

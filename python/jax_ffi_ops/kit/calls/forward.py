@@ -51,7 +51,8 @@ class ForwardCall(base.HandlerCall):
     """What jaxprs show of the call, and caches of programs tell apart."""
     values = {**self.attributes.value, **self._added}
     texts = [f"{name}={value}" for name, value in values.items()]
-    texts += [self.preference.value] if self.preference.value else []
+    asked = self.preference.value
+    texts += [f"using the {asked}"] if asked else []
     return texts + ["in place"] * self.in_place
 
   @property

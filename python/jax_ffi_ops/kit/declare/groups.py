@@ -92,8 +92,8 @@ class Choice:
   Attributes:
     is_faster: function like `use_handler`, and of `backward` (a bool), that
       returns whether the handler is faster than the reference; if not, the
-      reference runs. Tests run the handler all the same: see
-      `kit.handlers_at_any_speed`.
+      reference runs. Tests run the handler all the same, by
+      `kit.using("handler if served")`.
     use_handler: function of the operands (as for `Results.dtypes`, but with all
       loop dimensions) and of `platform` ("cpu" or "cuda") that returns whether
       the handlers serve the call; if not, the reference runs. Calls with

@@ -21,7 +21,7 @@ environment variable JAX_FFI_OPS_THOROUGH_TESTS=1 it takes twice as long, and
 tries all meshes, sizes, dtypes and axes together.
 
 Handlers run also where `is_faster` says that the reference is faster. In tests
-of your own, `kit.handlers_at_any_speed()` is a context that has this effect.
+of your own, `kit.using("handler if served")` has this effect.
 
 The import asks JAX for 8 CPU devices and has to come before its first use.
 """

@@ -62,7 +62,7 @@ class Base(absltest.TestCase):
     # As the dtypes need it, whatever other tests have set.
     self.enter_context(jax.enable_x64(self.case.is_wide))
     self.at_any_speed = self.enter_context(contextlib.ExitStack())
-    self.at_any_speed.enter_context(choice.handlers_at_any_speed())
+    self.at_any_speed.enter_context(choice.using("handler if served"))
     self._require_reference()
     _fill_memory(0x5A)
     self.addCleanup(_fill_memory, 0)

@@ -56,7 +56,7 @@ def _weights(case):
 
 
 def _run(case):
-  with jax.enable_x64(case.is_wide), choice.handlers_at_any_speed():
+  with jax.enable_x64(case.is_wide), choice.using("handler if served"):
     function, args = _program(case)
     return [np.asarray(x) for x in jax.tree.leaves(function(*args))]
 
