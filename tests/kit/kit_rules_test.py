@@ -376,6 +376,29 @@ class KitRulesTest(parameterized.TestCase):
     ):
       lower()
 
+  def test_strict(self):
+    """No handler computes what `transpose=` does: such gradients are no error."""
+    op = declare(
+        "(n),(n)->(n)",
+        platforms=("cpu",),
+        reference=lambda a, x: a * x,
+        derivatives=kit.Derivatives(transpose=lambda a, dy: a * dy),
+        choice=kit.Choice(
+            use_handler=lambda a, x, **_: x.size <= 4, strict=True
+        ),
+    )
+
+    def lowered(operand, x):
+      gradient = jax.grad(lambda a, x: (op(a, x) ** 2).sum(), operand)
+      return jax.jit(gradient).lower(x, x).as_text()
+
+    for operand, handlers in ((0, "fb"), (1, "f")):
+      text = lowered(operand, _W)
+      found = [x for x in "fb" if f"@kit_test_op_{x}wd" in text]
+      self.assertEqual("".join(found), handlers)
+      with self.assertRaisesRegex(ValueError, "the call must run a handler: `u"):
+        lowered(operand, np.ones(5, np.float32))
+
   @parameterized.parameters("", "handlers", True, None)
   def test_neither_handler_nor_reference(self, what):
     with self.assertRaisesRegex(

@@ -38,7 +38,7 @@ class Code(enum.Enum):
 
   HANDLER = enum.auto()  # It serves the call.
   ASKED = enum.auto()  # The caller wants the reference.
-  TRANSPOSED = enum.auto()  # `transpose=` computes it.
+  TRANSPOSED = enum.auto()  # `transpose=` computes it: there is no handler.
   WEIGHT = enum.auto()  # A weight would lose bits.
   NOT_COMPILED = enum.auto()  # The build has no such core.
   NOT_SERVED = enum.auto()  # `use_handler` is False.

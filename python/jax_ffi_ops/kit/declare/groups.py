@@ -101,7 +101,8 @@ class Choice:
       and are named like core dimensions of operands, get the sizes of these.
     strict: whether it is an error that a call would run the reference on a
       platform with handlers. It is for ops whose handlers are compiled for some
-      cores alone.
+      cores alone. Gradients by `Derivatives.transpose` are no error: they have
+      no handler.
   """
 
   is_faster: Callable[..., bool] | None = None
