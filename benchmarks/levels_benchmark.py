@@ -20,6 +20,7 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.doctor import isolated
 from jax_ffi_ops.doctor import levels
 from jax_ffi_ops.doctor import speeds
+from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.timing.cases import CASES
 import options
 
@@ -83,7 +84,7 @@ def main() -> int:
   asked = _parse()
   lines = options.shard(chosen(asked.lines), asked.shard)
   wanted = sorted(map(int, asked.levels or levels.levels()), reverse=True)
-  print(speeds.load(os.getloadavg()[0], len(os.sched_getaffinity(0))))
+  print(speeds.load(os.getloadavg()[0], cpu.cores()))
   found, failed = [], []
   with levels.workers(_SECONDS, wanted) as workers:
     for line in lines:

@@ -396,7 +396,9 @@ class KitRulesTest(parameterized.TestCase):
       text = lowered(operand, _W)
       found = [x for x in "fb" if f"@kit_test_op_{x}wd" in text]
       self.assertEqual("".join(found), handlers)
-      with self.assertRaisesRegex(ValueError, "the call must run a handler: `u"):
+      with self.assertRaisesRegex(
+          ValueError, "the call must run a handler: `u"
+      ):
         lowered(operand, np.ones(5, np.float32))
 
   @parameterized.parameters("", "handlers", True, None)

@@ -30,7 +30,7 @@ def lines(names: Sequence[str] = (), seconds: float = 60) -> Iterator[Line]:
     names: of the functions; by default all.
     seconds: how long a process may take for one.
   """
-  yield load(os.getloadavg()[0], len(os.sched_getaffinity(0))), None
+  yield load(os.getloadavg()[0], cpu.cores()), None
   with levels.workers(seconds) as workers:
     for name in names or CASES:
       try:

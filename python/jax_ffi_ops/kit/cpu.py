@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The level of x86-64 that CPU kernels use, as vec/cpu_level.h has it."""
+"""The level of x86-64, as vec/cpu_level.h has it, and the number of cores."""
 
 import functools
 import os
@@ -39,3 +39,8 @@ def cpu_level() -> int:
   if highest not in ("1", "3", "4"):
     raise ValueError(f"{VARIABLE} is {highest!r}, not '1', '3' or '4'")
   return min(_machine_level(), int(highest))
+
+
+def cores() -> int:
+  """Returns how many cores this process may use, and so how many threads."""
+  return len(os.sched_getaffinity(0))
