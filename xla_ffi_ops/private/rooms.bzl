@@ -24,3 +24,21 @@ def above(room):
         "//xla_ffi_ops/{}:__subpackages__".format(name)
         for name in rooms
     ]
+
+def room_sources():
+    """A filegroup of a room's C++: for docs and their tests, and for //tests:rooms_test."""
+    native.filegroup(
+        name = "sources",
+        srcs = native.glob(
+            [
+                "**/*.cc",
+                "**/*.cuh",
+                "**/*.h",
+            ],
+            allow_empty = True,
+        ),
+        visibility = [
+            "//docs:__pkg__",
+            "//tests:__pkg__",
+        ],
+    )
