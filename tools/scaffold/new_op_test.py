@@ -15,23 +15,6 @@ _HERE = pathlib.Path(__file__).parent
 _EXPORTS = "python/jax_ffi_ops/__init__.py"
 _LISTS = "python/jax_ffi_ops/ops/BUILD.bazel"
 
-_SIGNATURES = (
-    "()->()",
-    "(),()->()",
-    "(n)->(n)",
-    "(n),(n)->()",
-    "(uv),(uv)->()",
-    "(3),(3)->(3)",
-    "(n)->(),(n)",
-    "(n,n)->(n)",
-    "(m,n)->(n,m)",
-    "(m,n),(n,p)->(p,m)",
-    "(rows,cols),(cols)->(rows)",
-    "(a,b),(b,c),(c)->(a),()",
-    "(NULL,true),(true,EOF),(for)->(EOF,for)",
-    " ( m , n ) -> ( m ) ",
-)
-
 
 class NewOpTest(parameterized.TestCase):
 
@@ -40,13 +23,13 @@ class NewOpTest(parameterized.TestCase):
     self.root = pathlib.Path(self.create_tempdir().full_path)
     self.working = self.root
 
-  def scaffold(self, name="my_op", signature="(n),(n)->()"):
+  def scaffold(self, name="my_op", *options):
     """Runs the program as Bazel does; returns what it prints."""
     environment = {
         "BUILD_WORKSPACE_DIRECTORY": str(self.root),
         "BUILD_WORKING_DIRECTORY": str(self.working),
     }
-    return new_op.run([name, "--signature", signature], environment)
+    return new_op.run([name, *options], environment)
 
   def files(self):
     """Returns the texts of all files in the workspace."""
@@ -81,21 +64,20 @@ class NewOpTest(parameterized.TestCase):
     self.assertIn("bazel test //some/where/my_op:all", told)
 
   def test_row_dot_is_the_template(self):
-    self.scaffold("row_dot")
+    self.scaffold("row_dot", "--backward")
     for path, text in self.files().items():
       template = (_HERE / path).read_text("utf-8")
+      template = re.sub(r" *(#|//) --backward [{}]\n", "", template)
       self.assertEqual(text, template.replace('    tags = ["slow"],\n', ""))
 
   @parameterized.parameters(False, True)
   def test_nothing_of_row_dot_is_left(self, here):
     if here:
       self.make_checkout()
-    self.scaffold("my_op", "(m)->(m)")
+    self.scaffold()
     for path, text in self.files().items():
       if "my_op" in path:
-        self.assertNotRegex(
-            text, r"row_?dot|RowDot|ROW|\b[in]_n|x0|x1|_sum|,n\b|\bn,"
-        )
+        self.assertNotRegex(text, r"(?i)row_?dot|--")
 
   def test_here(self):
     self.make_checkout()
@@ -128,17 +110,40 @@ class NewOpTest(parameterized.TestCase):
       # The formatter sorts them.
       self.assertCountEqual(listed[1], [*listed[0], "an_op", "my_op"])
 
-  @parameterized.product(signature=_SIGNATURES, here=(False, True))
-  def test_signatures(self, signature, here):
+  @parameterized.product(
+      here=(False, True),
+      backward=(False, True),
+      dtypes=(None, "float64,bfloat16", "float32"),
+  )
+  def test_options(self, here, backward, dtypes):
     """That they build and pass their tests, .ci/new_op.py says of some."""
     if here:
       self.make_checkout()
-    self.scaffold("my_op", signature)
-    for path, text in self.files().items():
+    before = self.files()
+    options = ["--backward"] * backward
+    self.scaffold("my_op", *options, *([f"--dtypes={dtypes}"] * bool(dtypes)))
+    found = self.files()
+    text = "\n".join(found[path] for path in found if "my_op" in path)
+    for path in found:
       if path.endswith(".py"):
-        compile(text, path, "exec")
-      if path.endswith("/my_op.py"):
-        self.assertIn(f'signature="{signature.replace(" ", "")}"', text)
+        compile(found[path], path, "exec")
+    for word in ("ComputeBackward(", "BatchRank(", "my_op_bwd, Backward"):
+      self.assertEqual(word in text, backward)
+    if here:
+      listed = found[_LISTS].count('"my_op"') - before[_LISTS].count('"my_op"')
+      self.assertEqual(listed, 1 if backward else 2)
+    else:
+      self.assertEqual('"my_op_bwd"' in text, backward)
+    python, native = {
+        None: ("kit.FLOATING", "FloatTypes"),
+        "float64,bfloat16": (
+            '("float64", "bfloat16")',
+            "Types<double, xla_ffi_ops::BFloat16>",
+        ),
+        "float32": ('("float32",)', "Types<float>"),
+    }[dtypes]
+    self.assertIn(f"    dtypes={python},\n", text)
+    self.assertIn(f"using RowTypes = xla_ffi_ops::{native};", text)
 
   @parameterized.parameters(
       ("My_op", "'My_op' must be of a-z"),
@@ -151,18 +156,10 @@ class NewOpTest(parameterized.TestCase):
   def test_bad_names(self, name, message):
     self.check_refused(message, name)
 
-  @parameterized.parameters(
-      ("n->n", "'n->n' is not a signature"),
-      ("(n)->(k)", r"the result dimension 'k' of '\(n\)->\(k\)'"),
-      ("(n),(n)?->()", r"writes no operands to leave out, which '\?'"),
-      ("(n,*)->(n,*)", r"writes no trailing loops, which '\*' in '\(n,\*\)"),
-      ("(n)->(n,n)", r"the result \(n,n\), with a dimension twice"),
-      ("(2h),(h)->(h)", "cannot write the multiple '2h': begin"),
-      ("(ñ)->()", "the dimension 'ñ'"),
-      (f"({','.join(f'd{i}' for i in range(53))})->()", "more dimensions than"),
-  )
-  def test_bad_signatures(self, signature, message):
-    self.check_refused(message, "my_op", signature)
+  @parameterized.parameters("int32", "", "float32,", "float32,float32")
+  def test_bad_dtypes(self, dtypes):
+    message = "must be some of float16,bfloat16,.* each once, got"
+    self.check_refused(message, "my_op", f"--dtypes={dtypes}")
 
   def test_there_is_something_of_that_name(self):
     self.scaffold()
@@ -174,7 +171,7 @@ class NewOpTest(parameterized.TestCase):
 
   def test_without_bazel(self):
     with self.assertRaisesRegex(ValueError, "Run it by `bazel run`"):
-      new_op.run(["my_op", "--signature", "()->()"], {})
+      new_op.run(["my_op"], {})
 
   def test_a_build_file_without_the_lists(self):
     self.make_checkout()

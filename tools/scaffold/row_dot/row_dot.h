@@ -1,25 +1,39 @@
-// The formula of row_dot, (n),(n)->().
+// The formulas of row_dot, (n),(n)->().
 #ifndef ROW_DOT_H_
 #define ROW_DOT_H_
 
 #include <cstdint>
 
 #include "xla_ffi_ops/vec/float16.h"
+#include "xla_ffi_ops/vec/types.h"
 
 namespace row_dot_ffi {
 
-// Computes one core of each result. A dimension m has n_m elements.
+// The types that the handlers take: those of `dtypes` in row_dot.py.
+using RowTypes = xla_ffi_ops::FloatTypes;
+
+// Computes one core of the result: y = sum over n of x0[n] * x1[n].
 template <typename T>
-void Compute(int64_t n_n, const T* x0, const T* x1, T* y) {
+void Compute(int64_t n, const T* x0, const T* x1, T* y) {
   using Acc = xla_ffi_ops::Accumulator<T>;
-  // y = sum over n of x0[n] * x1[n]
-  Acc y_sum = 0;
-  for (int64_t i_n = 0; i_n < n_n; ++i_n) {
-    y_sum += Acc{x0[i_n]} * Acc{x1[i_n]};
-  }
-  y[0] = y_sum;
+  Acc sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += Acc{x0[i]} * Acc{x1[i]};
+  *y = sum;
 }
 
+// --backward {
+// Computes one core of the cotangents: dx0[n] = dy * x1[n], and likewise dx1.
+template <typename T>
+void ComputeBackward(int64_t n, const T* x0, const T* x1, const T* dy, T* dx0,
+                     T* dx1) {
+  using Acc = xla_ffi_ops::Accumulator<T>;
+  for (int64_t i = 0; i < n; ++i) {
+    dx0[i] = Acc{*dy} * Acc{x1[i]};
+    dx1[i] = Acc{*dy} * Acc{x0[i]};
+  }
+}
+
+// --backward }
 }  // namespace row_dot_ffi
 
 #endif  // ROW_DOT_H_
