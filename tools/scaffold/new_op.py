@@ -91,6 +91,8 @@ def _template(backward: bool, dtypes: Sequence[str]) -> dict[str, str]:
   }
   if len(dtypes) == len(_CPP_TYPES):
     del new["xla_ffi_ops::FloatTypes"], new["=kit.FLOATING"]
+  if "float32" not in dtypes:
+    new["Operand((8,)"] = f'Operand((8,), "{dtypes[0]}"'
   return {
       file.name: _replaced(
           _BACKWARD.sub(r"\1" if backward else "", file.read_text("utf-8")), new

@@ -134,6 +134,8 @@ class NewOpTest(parameterized.TestCase):
       self.assertEqual(listed, 1 if backward else 2)
     else:
       self.assertEqual('"my_op_bwd"' in text, backward)
+    # The test's operands have one of the dtypes.
+    self.assertEqual('Operand((8,), "float64")' in text, "64" in (dtypes or ""))
     python, native = {
         None: ("kit.FLOATING", "FloatTypes"),
         "float64,bfloat16": (
