@@ -25,10 +25,14 @@ def above(room):
         for name in rooms
     ]
 
-def room_sources():
-    """A filegroup of a room's C++: for docs and their tests, and for //tests:rooms_test."""
+def room_sources(name):
+    """A filegroup of a room's C++: for docs and their tests, and for //tests:rooms_test.
+
+    Args:
+      name: of the filegroup.
+    """
     native.filegroup(
-        name = "sources",
+        name = name,
         srcs = native.glob(
             [
                 "**/*.cc",
