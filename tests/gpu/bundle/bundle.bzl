@@ -4,35 +4,35 @@
 # Neither programs, which need Bazel's folders, nor what they are started with.
 _EXTENSIONS = ["md", "py", "so"]
 
-def _name(file, packages):
-    """Returns a file's name in the archive, or None."""
-    if file.extension not in _EXTENSIONS:
-        return None
-    if not file.short_path.startswith("../"):
-        return file.short_path
+# Neither times nor owners: the same bytes from the same files.
+_TAR = """
+tar --create --dereference --files-from="$1" --format=ustar --mode=0644 --mtime=@0 \
+  --owner=0 --group=0 --numeric-owner --transform='s,^bazel-out/[^/]*/bin/,,' \
+  --transform='s,^external/.*/site-packages/,site-packages/,' \
+  --transform='s,^tests/gpu/bundle/run.py$,run.py,' \
+  --transform='s,^,jax_ffi_ops_bundle/,' | gzip --no-name > "$2"
+"""
+
+def _is_packed(file, packages):
     _, found, name = file.short_path.partition("/site-packages/")
-    return "site-packages/" + name if found and name.split("/")[0] in packages else None
+    ours = not file.short_path.startswith("../")
+    return file.extension in _EXTENSIONS and (ours or found and name.split("/")[0] in packages)
 
 def _bundle_impl(ctx):
     archive = ctx.actions.declare_file(ctx.label.name + ".tar.gz")
-    files = {"run.py": ctx.file.main}
-    for file in depset(transitive = [
+    found = depset([ctx.file.main], transitive = [
         target[DefaultInfo].default_runfiles.files
         for target in ctx.attr.targets
-    ]).to_list():
-        name = _name(file, ctx.attr.packages)
-        if name:
-            files[name] = file
-    arguments = ctx.actions.args()
-    arguments.add(archive)
-    arguments.add_all([name + "=" + file.path for name, file in files.items()])
-    arguments.use_param_file("@%s", use_always = True)
-    arguments.set_param_file_format("multiline")
-    ctx.actions.run(
+    ]).to_list()
+    files = {file.short_path: file for file in found if _is_packed(file, ctx.attr.packages)}
+    files = [files[path] for path in sorted(files)]
+    names = ctx.actions.declare_file(ctx.label.name + ".txt")
+    ctx.actions.write(names, "".join([file.path + "\n" for file in files]))
+    ctx.actions.run_shell(
         outputs = [archive],
-        inputs = files.values(),
-        executable = ctx.executable._pack,
-        arguments = [arguments],
+        inputs = files + [names],
+        arguments = [names.path, archive.path],
+        command = _TAR,
         mnemonic = "Bundle",
     )
     return DefaultInfo(files = depset([archive]))
@@ -47,11 +47,6 @@ bundle = rule(
         ),
         "packages": attr.string_list(doc = "Names of the Python packages that are taken along."),
         "targets": attr.label_list(doc = "Tests and programs in Python."),
-        "_pack": attr.label(
-            default = "//tests/gpu/bundle:pack",
-            cfg = "exec",
-            executable = True,
-        ),
     },
     doc = """Makes `<name>.tar.gz`, the same bytes from the same files.
 

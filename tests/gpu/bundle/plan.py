@@ -55,6 +55,25 @@ def judge_test(log: str, how: str, shard: int = 1) -> Result:
   }
 
 
+def quick_phase(
+    files: Iterable[str], ops: Sequence[str], workers: int, seconds: float
+) -> Phase:
+  """Returns a test of each op that calls its handlers with every dtype."""
+  env = {"TESTBRIDGE_TEST_ONLY": "handler_of_every_dtype"}
+  jobs = [
+      Job(
+          (f"{file} quickly",),
+          lambda _, file=file: [sys.executable, file],
+          seconds,
+          judge_test,
+          env | {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"},
+      )
+      for file in files
+      if pathlib.Path(file).stem.removesuffix("_test") in ops
+  ]
+  return Phase("quick tests", seconds, workers, jobs)
+
+
 def test_phases(
     files: Iterable[str],
     *,
@@ -140,7 +159,7 @@ def all_phases(
     workers: int,
     minutes: float,
 ) -> list[Phase]:
-  """Returns the phases of `run.py all`.
+  """Returns the phases of `run.py all`, what tells most first.
 
   Args:
     files: of tests.
@@ -148,36 +167,29 @@ def all_phases(
     has_gpu: else all is few and small.
     shards: of each file of tests.
     workers: how many tests run at once.
-    minutes: for all.
+    minutes: for all: two to see that it works, the rest is shared.
   """
-  share = minutes / 25
+  rest = max(0, minutes - 2)
   tests, large = test_phases(
       files,
       shards=shards,
       workers=workers,
       seconds=240,
-      minutes=(7 * share, 5 * share),
+      minutes=(rest * 0.25, rest * 0.2),
   )
-  machine = [
-      _program("doctor", ["-m", "jax_ffi_ops.doctor"], 120),
+  memcheck = ["--op=rms_norm", "--dtype=bfloat16", "memcheck"]
+  kernels = [
       _program("occupancy", ["tests/gpu/occupancy.py"], 60),
+      _program("memcheck", ["tests/gpu/sanitize.py", *memcheck], 180),
   ]
-  memcheck = _program(
-      "memcheck",
-      [
-          "tests/gpu/sanitize.py",
-          "--op=rms_norm",
-          "--dtype=bfloat16",
-          "memcheck",
-      ],
-      180,
-  )
+  doctor = _program("doctor", ["-m", "jax_ffi_ops.doctor"], 120)
   lines = _lines(goals.headlines(ops, has_gpu))
   return [
-      Phase("machine", 60 * share, 1, machine),
+      Phase("doctor", 60, 1, [doctor]),
+      quick_phase(files, ops, workers, 60),
+      Phase("benchmark", 60 * rest * 0.45, 1, [lines], _without_peers),
+      Phase("kernels", 60 * rest * 0.1, 1, kernels),
       tests,
-      Phase("benchmark", 600 * share, 1, [lines], _without_peers),
-      Phase("memcheck", 120 * share, 1, [memcheck]),
       large,
   ]
 

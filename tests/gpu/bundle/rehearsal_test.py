@@ -216,6 +216,29 @@ class RehearsalTest(absltest.TestCase):
     row, *_ = table.rows([Phase("phase", 1, 1, [hang])], self.results)
     self.assertEqual(row.verdict, "open")
 
+  def test_what_tells_most_is_first(self):
+    """In two minutes of ten, the doctor and a quick test of each handler."""
+    files = [f"tests/ops/{op}/{op}_test.py" for op in ("one", "other", "none")]
+    doctor, quick, *rest = plan.all_phases(
+        files,
+        ["one", "other"],
+        has_gpu=True,
+        shards=None,
+        workers=2,
+        minutes=10,
+    )
+    self.assertLessEqual(doctor.seconds + quick.seconds, 120)
+    self.assertEqual(
+        list(quick.parts()), [f"{file} quickly" for file in files[:2]]
+    )
+    for job, file in zip(quick.jobs, files):
+      self.assertEqual(job.command(()), [sys.executable, file])
+      self.assertIn("every_dtype", job.env["TESTBRIDGE_TEST_ONLY"])
+    lines = next(rest[0].parts())
+    self.assertEqual(lines, "one/8192x4096/bfloat16/forward")
+    seconds = sum(phase.seconds for phase in rest)
+    self.assertAlmostEqual(seconds, 8 * 60)
+
   def test_goals(self):
     """One that is met, one that is missed, one that was not measured."""
     results = Results(self.folder / "results.jsonl")

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs what is in this folder, with the jax of the Python that runs it.
 
-  python3 run.py all --minutes=25 --call-minutes=9
-                                    doctor, tests, headlines of the
-                                    benchmark, memcheck; then one table. Call it
-                                    again, and it goes on: exit status 2 asks so
+  python3 run.py all --minutes=10 --call-minutes=5
+                                    doctor, quick tests, headlines of the
+                                    benchmark, memcheck, all tests; then one
+                                    table. Call it again, and it goes on: exit
+                                    status 2 asks so
   python3 run.py test               the tests of gpu/ and ops/
   python3 run.py test tests/        all: those of the kit, too
   python3 run.py test gpu/ softmax  those whose paths contain this
