@@ -1,23 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests here have in common."""
 
-load("@rules_cc//cc:defs.bzl", "cc_test")
+load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
 load("@rules_python//python:defs.bzl", "py_test")
 load("//xla_ffi_ops:options.bzl", "WARNINGS")
 
-def kit_cc_test(name, src = None, size = "small", copts = [], deps = [], **kwargs):
-    """A cc_test of the C++ kit on a fake runtime; its source is `src`, or `name`.cc."""
-    cc_test(
-        name = name,
-        size = size,
+def kit_cc_test(name, src = None, size = "small", copts = [], deps = [], levels = [], **kwargs):
+    """A cc_test of the C++ kit on a fake runtime; its source is `src`, or `name`.cc.
+
+    Args:
+      name: see above.
+      src: see above.
+      size: of the test.
+      copts: options of its compiler.
+      deps: what it includes besides.
+      levels: of x86-64, at which the same program runs once more.
+      **kwargs: for cc_test.
+    """
+    cc_library(
+        name = name + "_main",
+        testonly = True,
         srcs = [src or name + ".cc"],
         copts = ["-std=c++17"] + WARNINGS + copts,
         deps = deps + [
             ":fake_xla",
             "//xla_ffi_ops:ffi",
         ],
-        **kwargs
+        alwayslink = True,
     )
+    tests = {name: {}} | {
+        "{}_v{}_test".format(name.removesuffix("_test"), level): {"XLA_FFI_OPS_CPU_LEVEL": level}
+        for level in levels
+    }
+    for test, env in tests.items():
+        cc_test(
+            name = test,
+            size = size,
+            env = env,
+            deps = [name + "_main"],
+            **kwargs
+        )
 
 def kit_py_test(name, deps = [], **kwargs):
     """A py_test of handlers that use the C++ kit, whose source is `name`.py."""
