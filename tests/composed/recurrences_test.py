@@ -12,6 +12,7 @@ from jax_ffi_ops import ema
 from jax_ffi_ops import gae
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit.testing.cases import devices
+from jax_ffi_ops.kit.testing.cases import programs
 from jax_ffi_ops.kit.testing.exactness.rounding import gamma
 
 
@@ -59,19 +60,30 @@ class RecurrencesTest(parameterized.TestCase):
   def test_ema(self, columns):
     """Small arrays run another formulation, if alpha is a number."""
     x = self._uniform(50, 3, columns)
+    alphas = 0.25, self._uniform(columns), self._uniform(3, 1)
+    pairs = [
+        (alpha, initial)
+        for alpha in alphas
+        for initial in (None, self._uniform(3, columns))
+    ]
+    numbers = [pair for pair in pairs if np.ndim(pair[0]) == 0]
+
+    @programs.jit
+    def averages(x):
+      last = jnp.moveaxis(x, 0, -1)[..., ::-1]
+      return [ema(x, *pair, axis=0) for pair in pairs], [
+          ema(last, *pair, reverse=True) for pair in numbers
+      ]
+
     for dtype in kit.FLOATING:
-      for alpha in (0.25, self._uniform(columns), self._uniform(3, 1)):
-        for initial in (None, self._uniform(3, columns)):
-          want = _ema(x, alpha, initial)
-          # An average has the weight alpha of each step's 4 roundings.
-          roundings = 4 / np.min(alpha) + 1
-          got = ema(x.astype(dtype), alpha, initial, axis=0)
-          self._close(got, want, dtype, roundings)
-          last = np.moveaxis(x, 0, -1).astype(dtype)
-          if np.ndim(alpha) == 0:
-            got = ema(last[..., ::-1], alpha, initial, reverse=True)
-            want = np.moveaxis(want, 0, -1)[..., ::-1]
-            self._close(got, want, dtype, roundings)
+      forward, backward = averages(x.astype(dtype))
+      for (alpha, initial), got in zip(pairs, forward, strict=True):
+        want = _ema(x, alpha, initial)
+        # An average has the weight alpha of each step's 4 roundings.
+        self._close(got, want, dtype, 4 / np.min(alpha) + 1)
+      for (alpha, initial), got in zip(numbers, backward, strict=True):
+        want = np.moveaxis(_ema(x, alpha, initial), 0, -1)[..., ::-1]
+        self._close(got, want, dtype, 4 / alpha + 1)
 
   def test_ema_with_a_small_weight(self):
     """In bfloat16, 1 - alpha would be 1."""
@@ -128,16 +140,24 @@ class RecurrencesTest(parameterized.TestCase):
     split = jax.NamedSharding(mesh, jax.P(*(
         axis if axis == name else None for axis in ("steps", "columns")
     )))  # fmt: skip
-    for function in (
+    functions = (
         lambda x: ema(x, 0.25, axis=0),
         lambda x: ema(x, x, axis=0, reverse=True),
         lambda x: discounted_returns(x, 0.5),
         lambda x: gae(x, 0.5, values, 0.75),
-    ):
-      for f in (function, jax.grad(lambda x: jnp.sum(function(x)))):
-        want = f(x)
-        with jax.set_mesh(mesh):
-          got = f(jax.device_put(x, split))
+    )
+    results = lambda x: [function(x) for function in functions]
+    gradients = programs.jit(
+        lambda x: [
+            jax.grad(lambda x: jnp.sum(function(x)))(x)
+            for function in functions
+        ]
+    )
+    for run in (results, gradients):
+      wanted = run(x)
+      with jax.set_mesh(mesh):
+        found = run(jax.device_put(x, split))
+      for got, want in zip(found, wanted, strict=True):
         self._close(np.asarray(got), np.asarray(want), got.dtype, 100)
 
   def test_gradients(self):
