@@ -25,19 +25,18 @@ class StateSpaceTest(absltest.TestCase):
     weights = state_space.parameters()
     sequences, _ = state_space.problem(jax.random.key(0), 50)
     want = _by_hand(weights, sequences)
+    predict = jax.jit(state_space.predict, static_argnums=2)
     for recurrence in state_space.RECURRENCES.values():
-      found = state_space.predict(weights, sequences, recurrence)
+      found = predict(weights, sequences, recurrence)
       np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)
 
   def test_same_gradients(self):
     weights = state_space.parameters()
     batch = state_space.problem(jax.random.key(0), 100)
-    gradient = lambda recurrence: jax.grad(state_space.loss)(
-        weights, *batch, recurrence
-    )
-    ours = gradient(_OURS)
+    gradient = jax.jit(jax.grad(state_space.loss), static_argnums=3)
+    ours = gradient(weights, *batch, _OURS)
     for recurrence in _OTHERS:
-      for name, x in gradient(recurrence).items():
+      for name, x in gradient(weights, *batch, recurrence).items():
         size = np.max(np.abs(x))
         np.testing.assert_allclose(ours[name], x, atol=1e-4 * size)
 
