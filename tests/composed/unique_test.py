@@ -17,6 +17,7 @@ import sorted_arrays
 from jax_ffi_ops import kit
 from jax_ffi_ops import unique
 from jax_ffi_ops.kit.testing.cases import devices
+from jax_ffi_ops.kit.testing.cases import programs
 
 _ALL = dict(return_index=True, return_inverse=True, return_counts=True)
 _FEW = np.float32([2, np.nan, -0.0, 2, 0, 1, np.nan, 1, 7, 1e-40, np.inf] * 3)
@@ -28,7 +29,7 @@ def _both(run):
 
 
 def _jitted(function, x, **options):
-  return jax.jit(functools.partial(function, **options))(x)
+  return programs.jit(functools.partial(function, **options))(x)
 
 
 def _definition(x, equal_nan):
@@ -141,9 +142,9 @@ class UniqueTest(SameAsJaxTest):
       found = found if isinstance(found, jax.Array) else found[0]
       return jnp.vdot(jnp.where(jnp.isfinite(found), found, 0), weights)
 
-    run = lambda f: jax.jit(jax.grad(lambda x: loss(x, None, f)))(_FEW)
+    run = lambda f: programs.jit(jax.grad(lambda x: loss(x, None, f)))(_FEW)
     self.assert_same(*_both(run))
-    run = lambda f: jax.jit(
+    run = lambda f: programs.jit(
         jax.grad(lambda *xs: loss(*xs, f, return_index=True), (0, 1))
     )(_FEW, 2.0)
     self.assert_same(*_both(run))
@@ -153,12 +154,12 @@ class UniqueTest(SameAsJaxTest):
     mapped = lambda f: jax.vmap(
         lambda x: f(x, size=8, **_ALL), in_axes=1, out_axes=1
     )
-    self.assert_same(*_both(lambda f: jax.jit(mapped(f))(x)))
+    self.assert_same(*_both(lambda f: programs.jit(mapped(f))(x)))
 
   def test_split_over_devices(self):
     x = np.resize(_FEW, (8, 20))
     place = NamedSharding(devices.mesh(x=8), P("x"))
-    run = jax.jit(jax.vmap(lambda x: unique(x, size=8, **_ALL)))
+    run = programs.jit(jax.vmap(lambda x: unique(x, size=8, **_ALL)))
     self.assert_same(run(jax.device_put(x, place)), run(x))
 
 
