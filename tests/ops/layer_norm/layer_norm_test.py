@@ -13,6 +13,7 @@ from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.kit.testing.cases import devices
+from jax_ffi_ops.kit.testing.cases import programs
 
 
 def _definition(x, scale, bias, *, eps):
@@ -90,9 +91,9 @@ class LayerNormTest(testing.OpTest):
       want, mean, rstd = _definition(np.float64(x), None, None, eps=1e-6)
       for name, run in ways.items():
         with kit.using("handler if served"):
-          y = jax.jit(run)(x)
+          y = programs.jit(run)(x)
           if cols % 8 == 0 and name == "handler":
-            pieces = jax.jit(run)(jax.device_put(x, split))
+            pieces = programs.jit(run)(jax.device_put(x, split))
             self._check_bound("pieces", pieces, want, mean * rstd, 10)
         y = y if name == "handler" else y[0]
         self._check_bound(name, y, want, mean * rstd, 2)
