@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C++ compiler of this machine, and how it is called."""
+
+from collections.abc import Iterator, Sequence
+import functools
+import importlib.util
+import os
+import shlex
+import shutil
+import tempfile
+from typing import NamedTuple
+
+from jax_ffi_ops.kit import cpu
+from jax_ffi_ops.kit.toolchain import failures
+from jax_ffi_ops.kit.toolchain import limits
+
+VARIABLE = "JAX_FFI_OPS_CXX"
+_NAMES = ("g++", "clang++")
+_ASKING = limits.Limits(seconds=30, megabytes=4096)
+
+# Those of floating point are those of KERNEL_COPTS, in
+# xla_ffi_ops/options.bzl, and of xla_ffi_jax_op: bits are the same. Warnings
+# are nobody's who calls `jax_ffi_ops.compile`.
+_FLAGS = (
+    "-std=c++17",
+    "-O3",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-exceptions",
+    "-fno-threadsafe-statics",
+    "-fopenmp-simd",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+    "-fwrapv",
+    "-Wno-psabi",
+    "-w",
+)
+
+# Never "native": GCC 12 has crashed with it, and its code was slower.
+_LEVELS = {0: "", 1: "x86-64", 3: "x86-64-v3", 4: "x86-64-v4"}
+
+# Variables by which a compiler finds other headers, libraries or parts of its
+# own.
+_ENVIRONMENT = (
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "CPLUS_INCLUDE_PATH",
+    "COMPILER_PATH",
+    "GCC_EXEC_PREFIX",
+    "LIBRARY_PATH",
+)
+
+
+class Compiler(NamedTuple):
+  """A compiler that answers.
+
+  Attributes:
+    command: how it is started.
+    version: all that it says of itself.
+  """
+
+  command: tuple[str, ...]
+  version: str
+
+  @property
+  def name(self) -> str:
+    """The first line of its version, and where it is."""
+    return f"{self.version.splitlines()[0]} ({self.command[0]})"
+
+  @property
+  def is_zig(self) -> bool:
+    return os.path.basename(self.command[0]) == "zig"
+
+  def flags(self) -> tuple[str, ...]:
+    """Returns the flags for all texts, at the CPU level of this process."""
+    level = _LEVELS[cpu.cpu_level()]
+    if self.is_zig:  # Without one, it is "native"; and it sanitizes.
+      level = level.replace("-", "_") or "baseline"
+      return (*_FLAGS, f"-mcpu={level}", "-fno-sanitize=all")
+    return (*_FLAGS, f"-march={level}") if level else _FLAGS
+
+  def key(self) -> tuple[str, ...]:
+    """Returns what of it an object depends on."""
+    variables = (f"{v}={os.environ.get(v, '')}" for v in _ENVIRONMENT)
+    return (*self.command, self.version, *self.flags(), *variables)
+
+  def commands(
+      self, source: str, made: str, options: Sequence[str]
+  ) -> Iterator[tuple[str, ...]]:
+    """Yields the commands that make an object of a file, one after the other."""
+    compiling = (*self.command, *self.flags(), *options)
+    if self.is_zig:  # As a linker, `zig c++` first builds a C++ library.
+      part = made + ".o"
+      yield (*compiling, "-c", source, "-o", part)
+      yield (self.command[0], "ld.lld", "-shared", "-z", "defs", part,
+             *_c_libraries(), "-o", made)  # fmt: skip
+    else:
+      # An undefined symbol is an error here, not of loading. The C++ library
+      # is needed by those alone that use it.
+      yield (*compiling, "-shared", "-Wl,--as-needed,-z,defs", source, "-lm",
+             "-o", made)  # fmt: skip
+
+
+def _c_libraries():
+  """Returns the paths of this process's C libraries."""
+  found = set()
+  with open("/proc/self/maps", encoding="utf-8") as file:
+    for line in file:
+      path = line.rstrip("\n").partition("/")[2]
+      if os.path.basename(path) in ("libc.so.6", "libm.so.6"):
+        found.add("/" + path)
+  return sorted(found)
+
+
+def compiler() -> Compiler:
+  """Returns the one that `JAX_FFI_OPS_CXX` names, or the first that is there.
+
+  Raises:
+    failures.Unavailable: there is none, or the one that is named does not
+      answer.
+  """
+  own = os.environ.get(VARIABLE)
+  tried = []
+  for command in [tuple(shlex.split(own))] if own else _candidates():
+    found, why = _answer(command)
+    if found:
+      return found
+    tried.append(f"{' '.join(command)} ({why})")
+  source = f"{VARIABLE} is" if own else "tried"
+  raise failures.Unavailable(
+      f"no C++ compiler: {source} {', '.join(tried)}. Install g++ or clang++,"
+      ' or `pip install "xla_ffi_ops[compiler]"`.'
+  )
+
+
+def _candidates():
+  yield from ((name,) for name in _NAMES)
+  try:
+    spec = importlib.util.find_spec("ziglang")
+  except ValueError:  # A module that is loaded may have none.
+    spec = None
+  folders = (spec and spec.submodule_search_locations) or ["ziglang"]
+  yield os.path.join(folders[0], "zig"), "c++"
+
+
+def _answer(command):
+  """Returns a compiler, or None and why it is none."""
+  path = _program(command[0]) if command else None
+  if path is None:
+    return None, "not found"
+  stat = os.stat(path)
+  return _asked((path, *command[1:]), stat.st_mtime_ns, stat.st_size)
+
+
+def _program(name):
+  """Returns the absolute path of a program, or None."""
+  if os.path.dirname(name):
+    return shutil.which(name) if os.path.isabs(name) else None
+  # What the current folder has is not what the machine has.
+  folders = filter(os.path.isabs, os.get_exec_path())
+  return shutil.which(name, path=os.pathsep.join(folders))
+
+
+@functools.cache
+def _asked(command, mtime, size):
+  """Asks a compiler for its version, once for each state of its file."""
+  del mtime, size
+  try:
+    with tempfile.TemporaryDirectory() as folder:
+      ended = limits.run((*command, "--version"), _ASKING, folder)
+  except OSError as error:
+    return None, str(error)
+  if ended.status or not ended.output.strip():
+    return None, f"--version ended with status {ended.status}"
+  return Compiler(command, ended.output.strip()), ""
