@@ -71,6 +71,7 @@ class WheelTest(absltest.TestCase):
             "jax>=0.9.2",
             "jaxlib>=0.9.2",
             "numpy",
+            'ziglang ; extra == "compiler"',
             'absl-py ; extra == "testing"',
         ],
     )

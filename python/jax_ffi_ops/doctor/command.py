@@ -4,7 +4,8 @@
 Looks at the shared objects of jax_ffi_ops, or at those named. It finds handlers
 by the names that the kit gives them, and those that XLA's macros made if the
 object is not stripped; symbols can be named instead. Nothing else is called.
-Without names it also measures how many page faults a large result takes.
+Without names it also measures how many page faults a large result takes, and
+tells which C++ compiler and which cache are used at run time.
 With --bench it times our functions against those of jax instead, and says where
 a lower level of the CPU's instructions would be faster.
 Exit status 1 if something is wrong, or if nothing could be tried.
@@ -21,6 +22,7 @@ import sysconfig
 import jax
 import jaxlib
 
+from jax_ffi_ops.doctor import compiling
 from jax_ffi_ops.doctor import cuda_versions
 from jax_ffi_ops.doctor import fresh_pages
 from jax_ffi_ops.doctor import isolated
@@ -143,7 +145,15 @@ def main() -> int:
       metavar="NAME,...",
       help="the functions to time",
   )
+  parser.add_argument(
+      "--clear-cache",
+      action="store_true",
+      help="remove what was compiled at run time, and do nothing else",
+  )
   options = parser.parse_args()
+  if options.clear_cache:
+    print(compiling.clear())
+    return 0
   if options.libraries and options.bench:
     parser.error("--bench times our functions: name them with --only")
   if options.only and not options.bench:
@@ -155,7 +165,7 @@ def main() -> int:
   paths = paths or [(path, []) for path in sorted(here.glob("lib*.so"))]
   lines = [_versions(), _gpu(), _examined(paths, options.seconds)]
   if not options.libraries:
-    lines.append(_heap(options.seconds))
+    lines += [_heap(options.seconds), compiling.lines()]
   if not paths:
     lines.append([(f"No shared object in {here}: build it with Bazel", False)])
   if options.bench:
