@@ -3,7 +3,8 @@
 
 An op is the function of its name in the module of its name in jax_ffi_ops.ops.
 Its shared object is loaded when the name is first used. What is made of ops, and
-has no shared object, is in jax_ffi_ops.composed.
+has no shared object, is in jax_ffi_ops.composed. `compile` makes ops of functions
+of yours.
 """
 
 import importlib
@@ -14,6 +15,7 @@ from jax_ffi_ops import kit as kit
 from jax_ffi_ops.heap import keep_freed_memory as keep_freed_memory
 
 if TYPE_CHECKING:
+  from jax_ffi_ops.compiled import compile as compile
   from jax_ffi_ops.composed.argmax import argmax as argmax
   from jax_ffi_ops.composed.argmin import argmin as argmin
   from jax_ffi_ops.composed.discounted_returns import (
@@ -85,6 +87,11 @@ def _in_folder(folder):
 
 
 def _load(name):
+  if name == "compile" and _in_folder("compiled"):  # Few programs need it.
+    from jax_ffi_ops.compiled import compile  # pylint: disable=redefined-builtin
+
+    globals()[name] = compile
+    return compile
   # Submodules are asked for here, too, before they are imported.
   for folder in ("ops", "composed"):
     if not name.startswith("_") and name in _in_folder(folder):
@@ -100,4 +107,5 @@ if not TYPE_CHECKING:  # A type checker is to know that other names are wrong.
 
 
 def __dir__() -> list[str]:
-  return sorted({*globals(), *_ops(), *_in_folder("composed")})
+  found = {*globals(), *_ops(), *_in_folder("composed")}
+  return sorted(found | ({"compile"} if _in_folder("compiled") else set()))

@@ -45,7 +45,7 @@ class WheelTest(absltest.TestCase):
     )
     for name in names:
       self.assertRegex(
-          name, rf"^(jax_ffi_ops/.*\.(py|so|typed)$|{re.escape(self.info)}/)"
+          name, rf"^(jax_ffi_ops/.*\.(py|so|typed|h)$|{re.escape(self.info)}/)"
       )
 
   def test_record(self):

@@ -65,10 +65,12 @@ def without_repetitions(jaxpr):
 # result needs.
 _EFFECTS = ("debug_callback", "debug_print", "io_callback")
 
-CALLBACK = (
-    "a handler calls no Python: remove the callback (diffrax and equinox:"
-    " throw=False)"
-)
+
+def no_callback() -> str:
+  return (
+      "a handler calls no Python: remove the callback (diffrax and equinox:"
+      " throw=False)"
+  )
 
 
 def check_effects(jaxpr):
@@ -76,7 +78,8 @@ def check_effects(jaxpr):
   for equation in equations(jaxpr):
     if equation.primitive.name in _EFFECTS:
       where = _jax.source_line(equation) or "jax"
-      raise errors.Unsupported(CALLBACK, f"{where}, {equation.primitive.name}")
+      where += f", {equation.primitive.name}"
+      raise errors.Unsupported(no_callback(), where)
 
 
 def uses(jaxpr):

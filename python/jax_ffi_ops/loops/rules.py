@@ -85,7 +85,7 @@ def callee(equation: Any) -> jex_core.ClosedJaxpr | None:
 def _by_implementation(body, equation, *args):
   """Writes a primitive of another library as it is computed by jax.numpy."""
   if equation.name == "pure_callback":
-    raise errors.Unsupported(jaxprs.CALLBACK)
+    raise errors.Unsupported(jaxprs.no_callback())
   function = functools.partial(equation.of.primitive.impl, **equation.params)
   try:
     closed = body.traced(function, *args)

@@ -20,6 +20,9 @@ _COLLECTIVE = re.compile(
 _CALL = re.compile(r'stablehlo\.custom_call @"?([^"(]+)"?\(.* : \((.*)\) -> ')
 
 
+# A library may compile an op for some calls at a time: so many rows, and some
+# operands that these share.
+_PART = "(?:_[0-9]+(?:_[0-9a-f]+)?)?"
 _LOOP = " while("
 
 # Opcodes of what gives the same memory another shape.
@@ -75,7 +78,7 @@ class Program:
 
   def calls(self, target: str) -> int:
     """Returns how often the compiled program names a custom-call target."""
-    return self.text.count(f'custom_call_target="{target}"')
+    return len(re.findall(_naming(target), self.text))
 
   def has_loop(self) -> bool:
     """Returns whether XLA makes a loop, with options of its own too.
@@ -89,7 +92,7 @@ class Program:
     line = next(
         line
         for line in self.text.splitlines()
-        if f'custom_call_target="{target}"' in line
+        if re.search(_naming(target), line)
     )
     call = self.instructions[_INSTRUCTION.match(line)[1]]
     return [self._source(name) for name in call.operands]
@@ -113,8 +116,12 @@ class Program:
     return [
         [_tensor_elements(t) for t in types.split(", ")]
         for name, types in _CALL.findall(self._lowered.as_text())
-        if name == target
+        if re.fullmatch(target + _PART, name)
     ]
+
+
+def _naming(target):
+  return f'custom_call_target="{target}{_PART}"'
 
 
 def _names(operands):

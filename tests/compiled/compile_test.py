@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What jax_ffi_ops.compile does with functions of all kinds.
+
+The reference is the function itself, as jax computes it.
+"""
+
+import copy
+import functools
+import threading
+import warnings
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.compiled import compile  # pylint: disable=redefined-builtin
+from jax_ffi_ops.compiled import NotCompiledWarning
+
+# Sums of fewer than 100 products: what jax and the handler round differently.
+_RTOL = 1e-4
+
+
+def _loop(x, n=5):
+  return jax.lax.fori_loop(0, n, lambda i, c: jnp.sin(c) + 0.1 * i, x)
+
+
+def _walk(key, x):
+  def step(carry, _):
+    key, x = carry
+    key, own = jax.random.split(key)
+    return (key, x + jax.random.normal(own, x.shape)), x.sum()
+
+  return jax.lax.scan(step, (key, x), None, length=10)
+
+
+def _fading(w, xs):
+  return jax.lax.scan(lambda c, x: (c * w + x, None), jnp.float32(0), xs)[0]
+
+
+def _doubled(x):
+  """Returns a float and an integer: how often x is below 100."""
+  return jax.lax.while_loop(
+      lambda c: c[0] < 100, lambda c: (c[0] * 2, c[1] + 1), (x.max(), 0)
+  )
+
+
+_X = np.linspace(-1, 1, 7, dtype=np.float32)
+_TABLE = np.linspace(0, 1, 300, dtype=np.float32)
+
+
+def _key_data(tree):
+  is_key = lambda x: jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
+  return jax.tree.map(
+      lambda x: jax.random.key_data(x) if is_key(x) else x, tree
+  )
+
+
+# Each takes what compiles functions, and then arguments.
+_CALLS = {
+    "eager": (lambda c, x: c(_loop)(x), _X),
+    "jit": (lambda c, x: jax.jit(c(_loop))(x), _X),
+    "pytrees": (
+        lambda c, d: c(lambda d: {"a": _loop(d["x"]) * d["s"], "b": (_X,)})(d),
+        {"x": _X, "s": 2.0},
+    ),
+    "weak types": (lambda c, x: c(lambda x: (x * 1, x + _X))(x), 2.0),
+    "gradient": (lambda c, x: jax.grad(lambda x: c(_loop)(x).sum())(x), _X),
+    "jvp": (lambda c, x: jax.jvp(c(_loop), (x,), (x,)), _X),
+    "hessian": (lambda c, x: jax.hessian(lambda x: c(_loop)(x).sum())(x), _X),
+    "linearize": (lambda c, x: jax.linearize(c(_loop), x)[1](x), _X),
+    "checkpoint": (
+        lambda c, x: jax.grad(lambda x: jax.checkpoint(c(_loop))(x).sum())(x),
+        _X,
+    ),
+    "in a scan": (
+        lambda c, x: jax.lax.scan(
+            lambda y, _: (c(_loop)(y), y.sum()), x, None, length=3
+        ),
+        _X,
+    ),
+    "vmap": (lambda c, x: jax.vmap(c(_loop))(x), np.stack([_X] * 20)),
+    "vmap of gradients": (
+        lambda c, x: jax.vmap(jax.grad(lambda x: c(_loop)(x).sum()))(x),
+        np.stack([_X] * 5),
+    ),
+    "vmap with a shared operand": (
+        lambda c, x: jax.vmap(
+            c(lambda x, w: _loop(x) @ w), in_axes=(0, None)
+        )(x, np.ones((7, 3), np.float32)),
+        np.stack([_X] * 40),
+    ),
+    "empty": (lambda c, x: c(_loop)(x), np.zeros(0, np.float32)),
+    "no arguments": (lambda c: c(lambda: _loop(_X))(),),
+    "keys": (lambda c, k: _key_data(c(_walk)(k, _X)), jax.random.key(3)),
+    "a key in a closure": (
+        lambda c, x: c(lambda x: _walk(jax.random.key(1), x)[1])(x),
+        _X,
+    ),
+    "a large table in a closure": (
+        lambda c, w: c(lambda w: _fading(w, _TABLE))(w),
+        np.float32(0.5),
+    ),
+    "a tracer in a closure": (
+        lambda c, w: jax.grad(lambda w: c(lambda x: _fading(w, x))(_X))(w),
+        0.5,
+    ),
+    "a mapped tracer in a closure": (
+        lambda c, w: jax.vmap(lambda w: c(lambda x: _fading(w, x))(_X))(w),
+        _X,
+    ),
+    "integers": (
+        lambda c, n: c(lambda n: jax.lax.fori_loop(0, n, jnp.add, n))(n),
+        5,
+    ),
+    "integer results": (lambda c, x: c(_doubled)(x), _X),
+    "results that are operands": (lambda c, x: c(lambda x, y: (y, x))(x, 1), _X),
+    "constant results": (lambda c, x: c(lambda x: (x, jnp.ones(3)))(x), _X),
+    "complex numbers": (
+        lambda c, x: c(lambda x: _loop(x * 1j).real)(x),
+        _X,
+    ),
+}  # fmt: skip
+
+
+def _plain(function, **options):
+  del options
+  return jax.jit(function)
+
+
+class CompileTest(parameterized.TestCase):
+
+  def check(self, got, expected):
+    """Values are alike, and types are equal."""
+    jax.tree.map(self._check, got, expected)
+    self.assertEqual(jax.tree.structure(got), jax.tree.structure(expected))
+
+  def _check(self, got, expected):
+    rtol = _RTOL
+    if jnp.issubdtype(expected.dtype, jnp.inexact):
+      rtol = max(rtol, 8 * float(jnp.finfo(expected.dtype).eps))
+    np.testing.assert_allclose(got, expected, rtol, rtol)
+    kind = lambda x: (x.dtype, x.shape, x.weak_type)
+    self.assertEqual(kind(got), kind(expected))
+
+  @parameterized.named_parameters(
+      (k.title().replace(" ", ""), *v) for k, v in _CALLS.items()
+  )
+  def test_calls(self, call, *args):
+    with warnings.catch_warnings():
+      warnings.simplefilter("ignore", NotCompiledWarning)
+      self.check(call(compile, *args), call(_plain, *args))
+
+  @parameterized.parameters("float64", "int64", "uint8", "float16", "bfloat16")
+  def test_dtypes(self, dtype):
+    x = np.arange(1, 9)
+    function = lambda x: jax.lax.fori_loop(0, 3, lambda i, c: c * c + c, x)
+    with jax.enable_x64(True):
+      x = jnp.asarray(x, dtype)
+      self.check(compile(function)(x), jax.jit(function)(x))
+
+  def test_static_arguments(self):
+    fast = compile(_loop, static_argnames="n")
+    self.check(fast(_X, n=3), _loop(jnp.asarray(_X), 3))
+    self.check(fast(_X, 4), _loop(jnp.asarray(_X), 4))
+    with self.assertRaisesRegex(TypeError, "abstract array"):
+      fast("text")
+
+  def test_is_a_decorator(self):
+    @compile(static_argnames=("n",))
+    def named(x, n):
+      """Says what it does."""
+      return _loop(x, n)
+
+    self.assertEqual(
+        (named.__name__, named.__doc__), ("named", "Says what it does.")
+    )
+    self.check(named(_X, 2), _loop(jnp.asarray(_X), 2))
+
+  def test_compiles_what_a_program_needs(self):
+    fast = compile(_loop)
+    fast(_X)
+    self.assertLen(fast.libraries, 1)
+    fast(_X + 1)
+    self.assertLen(fast.libraries, 1)
+    jax.vmap(fast)(np.stack([_X] * 50))
+    self.assertLen(fast.libraries, 2)
+    jax.grad(lambda x: fast(x).sum())(_X)
+    self.assertLen(fast.libraries, 3)
+
+  def test_equal_functions_share_objects(self):
+    first, second = compile(lambda x: _loop(x, 9)), compile(
+        lambda x: _loop(x, 9)
+    )
+    first(_X), second(_X)
+    self.assertEqual(first.libraries, second.libraries)
+
+  def test_without_jit(self):
+    seen = []
+    fast = compile(lambda x: seen.append(x) or x + 1)
+    with jax.disable_jit():
+      self.assertEqual(fast(1), 2)
+    self.assertEqual(seen, [1])
+
+  def test_threads(self):
+    fast = compile(lambda x: _loop(x, 11))
+    found = [None] * 8
+
+    def run(i):
+      found[i] = fast(_X)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(8)]
+    for thread in threads:
+      thread.start()
+    for thread in threads:
+      thread.join()
+    for own in found:
+      self.check(own, _loop(jnp.asarray(_X), 11))
+
+
+class RefusedTest(parameterized.TestCase):
+  """Programs that cannot be compiled as a whole."""
+
+  def _refused(self, x):
+    return jax.lax.fori_loop(0, 3, lambda i, a: jnp.linalg.qr(a)[0] @ a, x)
+
+  def test_warns_once_and_explains(self):
+    fast, x = compile(self._refused), np.eye(4, dtype=np.float32) + 1
+    reason = (
+        r"_refused, forward, compile_test.py:\d+ \(.*\), .*: there is no rule"
+    )
+    with self.assertWarnsRegex(NotCompiledWarning, reason):
+      found = fast(x)
+    np.testing.assert_allclose(found, self._refused(x), 1e-5)
+    with warnings.catch_warnings():
+      warnings.simplefilter("error")
+      fast(x + 1)
+
+  def test_strict(self):
+    fast = compile(self._refused, strict=True)
+    with self.assertRaisesRegex(ValueError, "must run a handler: .*no rule"):
+      fast(np.eye(4, dtype=np.float32))
+
+  def test_loops_alone(self):
+    """What is outside of the loops may be anything."""
+
+    def function(a, x):
+      q, _ = jnp.linalg.qr(a)
+      step = lambda c, t: (jnp.tanh(q @ c) + t, c)
+      y = jax.lax.scan(step, x[:4], jnp.arange(6.0))[1]
+      z = jax.lax.cond(x[0] > 0, _loop, lambda x: -_loop(x), x)
+      key = jax.random.key(3)
+      key = jax.lax.fori_loop(0, 5, lambda i, k: jax.random.split(k)[0], key)
+      return y.sum() + z.sum() + jax.random.normal(key)
+
+    a = np.eye(4, dtype=np.float32) + 0.1
+    fast = compile(function)
+    with warnings.catch_warnings():
+      warnings.simplefilter("error")
+      for own, expected in [
+          (fast(a, _X), function(a, _X)),
+          (jax.grad(fast)(a, _X), jax.grad(function)(a, _X)),
+      ]:
+        np.testing.assert_allclose(own, expected, 1e-4, 1e-5)
+    self.assertLen(fast.libraries, 4)  # Three loops, and a gradient of one.
+
+  def test_no_derivative(self):
+    def function(x):
+      return jax.lax.while_loop(lambda c: c < 100, lambda c: c * 2, x)
+
+    fast = compile(function)
+    self.assertEqual(fast(1.0), 128)
+    with self.assertWarnsRegex(
+        NotCompiledWarning, "the loop has no derivative"
+    ):
+      with self.assertRaisesRegex(ValueError, "Reverse-mode differentiation"):
+        jax.grad(fast)(1.0)
+
+
+class SizesTest(parameterized.TestCase):
+  """Calls of several sizes."""
+
+  def test_one_kernel_for_many_sizes(self):
+    function = lambda x: jax.lax.scan(
+        lambda c, t: (jnp.sin(c) + t, c * t), x[0], x
+    )
+    fast = compile(function)
+    for n in (50, 100, 200, 70, 17, 3, 1):
+      x = jnp.linspace(0, 1, n)
+      np.testing.assert_allclose(fast(x)[1], function(x)[1], 1e-5, 1e-6)
+    self.assertLen(fast.ops, 2)
+    x = jnp.linspace(0, 1, 33)
+    np.testing.assert_allclose(
+        jax.grad(lambda x: fast(x)[0])(x),
+        jax.grad(lambda x: function(x)[0])(x),
+        1e-5,
+        1e-6,
+    )
+    self.assertLen(fast.ops, 2)
+
+  def test_small_sizes_are_fixed(self):
+    fast = compile(_loop)
+    for n in (3, 4, 5):
+      fast(jnp.ones(n))
+    self.assertLen(fast.ops, 3)
+
+  def test_sizes_that_cannot_be_open(self):
+    """The result has a size that no signature knows."""
+    function = lambda x: jnp.outer(_loop(x), x).ravel()
+    fast = compile(function)
+    for n in (20, 30, 40):
+      x = jnp.linspace(0, 1, n)
+      np.testing.assert_allclose(fast(x), function(x), 1e-5, 1e-6)
+
+
+class ChoiceTest(parameterized.TestCase):
+  """Whether a call runs what was compiled."""
+
+  def test_products_of_large_matrices_are_those_of_jax(self):
+    def function(w, x):
+      return jax.lax.fori_loop(0, 9, lambda i, x: jnp.tanh(w @ x), x)
+
+    fast = compile(function)
+    w, x = np.ones((64, 64), np.float32), np.ones(64, np.float32)
+    self.assertIn("forward: reference (it is faster)", kit.explain(fast, w, x))
+    self.assertIn("forward: handler", kit.explain(fast, w[:8, :8], x[:8]))
+    always = compile(function, least_rows=(1, 1))
+    self.assertIn("forward: handler", kit.explain(always, w, x))
+
+  def test_rows(self):
+    fast = compile(_loop, least_rows=(4, 1))
+    text = kit.explain(fast, _X)
+    self.assertIn("forward: reference (it is faster below 4 rows)", text)
+    self.assertIn("backward: handler", text)
+    text = kit.explain(jax.vmap(fast), np.stack([_X] * 4))
+    self.assertIn("forward: handler", text)
+
+  def test_using(self):
+    fast = compile(_loop)
+    with kit.using("reference"):
+      fast(_X)
+    self.assertEmpty(fast.libraries)
+
+
+if __name__ == "__main__":
+  absltest.main()
