@@ -21,6 +21,7 @@ _PUBLIC = (
     ("jax_ffi_ops.kit", "Library"),
     ("jax_ffi_ops.kit", "Op"),
     ("jax_ffi_ops.kit", "accumulator"),
+    ("jax_ffi_ops.kit", "build"),
     ("jax_ffi_ops.kit", "call"),
     ("jax_ffi_ops.kit", "cpu_level"),
     ("jax_ffi_ops.kit", "export_checks"),

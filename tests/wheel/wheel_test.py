@@ -36,6 +36,8 @@ class WheelTest(absltest.TestCase):
             "jax_ffi_ops/__init__.py",
             "jax_ffi_ops/doctor/__main__.py",
             "jax_ffi_ops/kit/__init__.py",
+            "jax_ffi_ops/kit/cpp/include/xla_ffi_ops/ffi.h",
+            "jax_ffi_ops/kit/cpp/libxla_ffi_ops.a",
             "jax_ffi_ops/kit/testing/__init__.py",
             "jax_ffi_ops/py.typed",
             *(f"jax_ffi_ops/ops/{op}.py" for op in _OPS),
@@ -43,10 +45,10 @@ class WheelTest(absltest.TestCase):
         ],
         names,
     )
+    python = r"jax_ffi_ops/.*\.(py|so|typed)$"
+    cpp = r"jax_ffi_ops/.*/(include/xla_ffi_ops/.*\.h|libxla_ffi_ops\.a)$"
     for name in names:
-      self.assertRegex(
-          name, rf"^(jax_ffi_ops/.*\.(py|so|typed|h)$|{re.escape(self.info)}/)"
-      )
+      self.assertRegex(name, f"^({python}|{cpp}|{re.escape(self.info)}/)")
 
   def test_record(self):
     """It has each file, but for itself with its hash and size."""

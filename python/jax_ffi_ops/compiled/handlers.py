@@ -16,6 +16,7 @@ import warnings
 from jax_ffi_ops.compiled import runtime
 from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit import toolchain
+from jax_ffi_ops.kit.build import INCLUDE
 from jax_ffi_ops.kit.calls.base import Received
 from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.load.cores import Core
@@ -166,7 +167,7 @@ class Handlers(Library):
           text,
           name=target,
           options=[],
-          includes=[runtime.INCLUDES],
+          includes=[INCLUDE],
           key=runtime.version(),
       )
       runtime.register(path, target)

@@ -9,10 +9,10 @@ import threading
 
 import jax
 
+from jax_ffi_ops.kit.build import INCLUDE
 from jax_ffi_ops.kit.load import symbols
 
-_FOLDER = pathlib.Path(__file__).parent
-INCLUDES = _FOLDER / "include"
+_PATH = pathlib.Path(__file__).with_name("libloops_runtime.so")
 
 # Objects stay loaded: XLA has the addresses of their handlers.
 _loaded: dict[str, ctypes.CDLL] = {}
@@ -21,17 +21,14 @@ _lock = threading.Lock()
 
 @functools.cache
 def _runtime() -> ctypes.CDLL:
-  return ctypes.CDLL(str(_FOLDER / "libloops_runtime.so"))
+  return ctypes.CDLL(str(_PATH))
 
 
 @functools.cache
 def version() -> bytes:
   """Returns a hash of all that a compiled loop depends on besides its text."""
   found = hashlib.sha256()
-  for path in [
-      _FOLDER / "libloops_runtime.so",
-      *sorted(INCLUDES.rglob("*.h")),
-  ]:
+  for path in [_PATH, *sorted(INCLUDE.rglob("*.h"))]:
     found.update(path.name.encode() + b"\0" + path.read_bytes())
   return found.digest()
 

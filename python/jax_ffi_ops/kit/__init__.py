@@ -10,6 +10,7 @@
 from typing import Any
 
 from jax_ffi_ops.kit._jax import abstract_token as abstract_token
+from jax_ffi_ops.kit.build import build as build
 from jax_ffi_ops.kit.calls.choice import using as using
 from jax_ffi_ops.kit.cpu import cpu_level as cpu_level
 from jax_ffi_ops.kit.declare.attributes import Attribute as Attribute

@@ -36,6 +36,7 @@ def shared_object(
     name: str = "kernel",
     options: Sequence[str] = (),
     includes: Sequence[str | os.PathLike[str]] = (),
+    libraries: Sequence[str | os.PathLike[str]] = (),
     key: bytes = b"",
 ) -> str:
   """Returns the path of a shared object of C++ text; it is not loaded.
@@ -50,6 +51,7 @@ def shared_object(
     name: of the file, for debuggers and profilers.
     options: of the compiler, besides those for all texts.
     includes: folders with headers.
+    libraries: archives of code for g++'s C++ library, to link with.
     key: whatever else the object depends on, such as the content of headers.
 
   Raises:
@@ -66,12 +68,23 @@ def shared_object(
       cache.number(SECONDS, 120), cache.number(MEGABYTES, 4096)
   )
   compiler = compilers.compiler()
+  if libraries and compiler.is_zig:  # Its C++ library is another one.
+    raise failures.Unavailable(
+        f"this needs g++ or clang++, not {compiler.name}"
+    )
   paths = [os.path.abspath(path) for path in includes]
+  linked = [os.path.abspath(path) for path in libraries]
   options = [*options, *(f"-I{path}" for path in paths)]
-  parts = (texts.without_comments(text), name, *compiler.key(), *options)
+  parts = (
+      texts.without_comments(text),
+      name,
+      *compiler.key(),
+      *options,
+      *linked,
+  )
   digest = _digest([*(part.encode() for part in parts), key])
   with _locks.setdefault(digest, threading.Lock()):
-    build = _Build(compiler, text, name, options, digest, within)
+    build = _Build(compiler, text, name, options, linked, digest, within)
     return build.found_or_made()
 
 
@@ -84,11 +97,12 @@ def _digest(parts):
 class _Build:
   """One text, for one compiler."""
 
-  def __init__(self, compiler, text, name, options, key, within):
+  def __init__(self, compiler, text, name, options, libraries, key, within):
     self._compiler = compiler
     self._text = text
     self._name = name
     self._options = options
+    self._libraries = libraries
     self._key = key
     self._within = within
 
@@ -129,7 +143,7 @@ class _Build:
   def _run(self, folder, options):
     """Runs the compiler's commands up to the first that fails."""
     for command in self._compiler.commands(
-        self._name + ".cc", self._name + ".so", options
+        self._name + ".cc", self._name + ".so", options, self._libraries
     ):
       # Zig's own cache can be gigabytes.
       zig = {f"ZIG_{kind}_CACHE_DIR": folder for kind in ("LOCAL", "GLOBAL")}

@@ -86,7 +86,11 @@ class Compiler(NamedTuple):
     return (*self.command, self.version, *self.flags(), *variables)
 
   def commands(
-      self, source: str, made: str, options: Sequence[str]
+      self,
+      source: str,
+      made: str,
+      options: Sequence[str],
+      libraries: Sequence[str] = (),
   ) -> Iterator[tuple[str, ...]]:
     """Yields the commands that make an object of a file, one after the other."""
     compiling = (*self.command, *self.flags(), *options)
@@ -96,9 +100,9 @@ class Compiler(NamedTuple):
       yield (self.command[0], "ld.lld", "-shared", "-z", "defs", part,
              *_c_libraries(), "-o", made)  # fmt: skip
     else:
-      # An undefined symbol is an error here, not of loading. The C++ library
-      # is needed by those alone that use it.
-      yield (*compiling, "-shared", "-Wl,--as-needed,-z,defs", source, "-lm",
+      # An undefined symbol is an error here, not of loading.
+      yield (*compiling, "-shared", "-Wl,--as-needed,-z,defs", source,
+             *libraries, *["-lstdc++"][: len(libraries)], "-lm",
              "-o", made)  # fmt: skip
 
 
