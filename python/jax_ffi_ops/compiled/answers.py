@@ -36,8 +36,8 @@ def find(op: str) -> LeastRows | None:
     flags = os.O_RDONLY | os.O_NOFOLLOW
     with open(os.open(path, flags), encoding="utf-8") as file:
       places.check_file(os.fstat(file.fileno()), path)
-      forward, backward = map(float, json.load(file))
-    return forward, backward
+      forward, backward = json.load(file)
+    return forward + 0, backward + 0
   except (
       OSError,
       ValueError,

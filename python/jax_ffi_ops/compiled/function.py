@@ -116,10 +116,11 @@ class Compiled:
     return dict.fromkeys(x.op for x in calls if isinstance(x, ForwardCall))
 
   def __reduce__(self):
-    module = sys.modules.get(self.__module__)
-    if getattr(module, self.__qualname__, None) is self:
-      return self.__qualname__  # A pickle finds it there.
-    return Compiled, (self._function, self._static_argnames, self._options)
+    module = getattr(sys.modules.get(self.__module__), "__dict__", {})
+    # A pickle finds a decorated function where it is.
+    names = (name for name, value in module.items() if value is self)
+    parts = self._function, self._static_argnames, self._options
+    return next(names, None) or (Compiled, parts)
 
   def _call(self, *args, **kwargs):
     if jax.config.jax_disable_jit:

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a compiled function has besides its calls."""
+
+import contextlib
+import copy
+import io
+import os
+import pickle
+import subprocess
+import sys
+from unittest import mock
+import warnings
+
+from absl.testing import absltest
+import jax
+from jax import export
+import jax.numpy as jnp
+import numpy as np
+
+import jax_ffi_ops
+from jax_ffi_ops import kit
+from jax_ffi_ops.compiled import Compiled
+from jax_ffi_ops.compiled import NotCompiledWarning
+
+_X = np.linspace(-1, 1, 7, dtype=np.float32)
+
+
+def _function(x):
+  return jax.lax.fori_loop(0, 9, lambda i, c: jnp.sin(c) + 0.1 * i, x)
+
+
+_fast = jax_ffi_ops.compile(_function)
+
+# Runs a program that another process exported, with what that has compiled.
+_OTHER = """
+import sys
+import jax.numpy as jnp
+from jax import export
+from jax_ffi_ops import compiled
+compiled.load(*sys.argv[2:])
+program = export.deserialize(open(sys.argv[1], "rb").read())
+print(program.call(jnp.ones((3, 7), jnp.float32))[2, 0])
+"""
+
+
+class ToolsTest(absltest.TestCase):
+
+  def setUp(self):
+    super().setUp()
+    folder = self.create_tempdir().full_path
+    os.chmod(folder, 0o700)
+    self.enter_context(
+        mock.patch.dict(os.environ, JAX_FFI_OPS_CACHE=folder + "/cache")
+    )
+    self.folder = folder
+
+  def test_text(self):
+    text = _fast.text(_X)
+    self.assertIn("Forward0", text)
+    self.assertIn("Backward0", text)
+    self.assertIn("for (int64_t", text)
+
+  def test_pickles(self):
+    self.assertIs(pickle.loads(pickle.dumps(_fast)), _fast)
+    self.assertIs(copy.deepcopy(_fast), _fast)
+    other = copy.copy(jax_ffi_ops.compile(_function, least_rows=(2, 2)))
+    self.assertIsInstance(other, Compiled)
+    self.assertIn("below 2 rows", kit.explain(other, _X))
+
+  def test_benchmark(self):
+    """What it saves decides in this process, and in others."""
+    fast = jax_ffi_ops.compile(_function)
+    self.assertIn("forward: handler", kit.explain(fast, _X))
+    slow = {("forward", 1): (1.0, 2.0), ("forward", 4): (2.0, 1.0),
+            ("gradient", 1): (1.0, 2.0), ("gradient", 4): (1.0, 2.0)}  # fmt: skip
+    printed = io.StringIO()
+    with mock.patch("jax_ffi_ops.compiled.measuring.table", return_value=slow):
+      with contextlib.redirect_stdout(printed):
+        self.assertEqual(fast.benchmark(_X, rows=(1, 4), save=True), slow)
+    self.assertRegex(printed.getvalue(), r"forward +4 +2.0000 +1.0000 +2.00×")
+    for own in (fast, jax_ffi_ops.compile(_function)):
+      text = kit.explain(own, _X)
+      self.assertIn("forward: reference (it is faster below 4 rows)", text)
+      self.assertIn("backward: reference (it is faster)", text)
+
+  def test_benchmark_times(self):
+    with contextlib.redirect_stdout(io.StringIO()):
+      found = jax_ffi_ops.compile(_function).benchmark(_X, rows=(1, 2))
+    self.assertLen(found, 4)
+    for before, after in found.values():
+      self.assertGreater(min(before, after), 0)
+
+  def test_answers_that_cannot_be_read(self):
+    os.mkdir(self.folder + "/cache", 0o700)
+    fast = jax_ffi_ops.compile(_function)
+    name = jax.eval_shape(fast, _X) and fast.ops[0].declaration.name
+    path = (
+        f"{self.folder}/cache/{name}-{jax.__version__}"
+        f"-level{kit.cpu_level()}.json"
+    )
+    for text in ("", "[1]", "[1, null]", "{}"):
+      with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+      text = kit.explain(jax_ffi_ops.compile(_function), _X)
+      self.assertIn("forward: handler", text)
+
+  def test_exports(self):
+    fast = jax_ffi_ops.compile(_function)
+    jax.eval_shape(fast, _X)  # Now it has the op that is allowed here.
+    rows = export.symbolic_shape("rows")
+    exported = export.export(
+        jax.jit(jax.vmap(fast)), disabled_checks=kit.export_checks(fast)
+    )(jax.ShapeDtypeStruct((*rows, 7), np.float32))
+    for n in (1, 3, 40):
+      x = np.stack([_X + i for i in range(n)])
+      np.testing.assert_allclose(exported.call(x), _function(x), 1e-5, 1e-6)
+    path = self.create_tempfile(content=b"", mode="wb").full_path
+    with open(path, "wb") as file:
+      file.write(exported.serialize())
+    process = subprocess.run(
+        [sys.executable, "-c", _OTHER, path, *fast.libraries],
+        capture_output=True,
+        check=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    expected = float(_function(jnp.ones(7))[0])
+    self.assertAlmostEqual(float(process.stdout), expected, places=5)
+
+  def test_warns_of_many_kinds_of_arguments(self):
+    fast = jax_ffi_ops.compile(lambda x, n: x * n, static_argnames="n")
+    with warnings.catch_warnings():
+      warnings.simplefilter("error")
+      for n in range(31):
+        jax.eval_shape(lambda x, n=n: fast(x, n=n + 0.5), _X)
+    with self.assertWarnsRegex(
+        NotCompiledWarning,
+        r"for 32 kinds .*The last two: float32\(7\) and float32\(7\)",
+    ):
+      jax.eval_shape(lambda x: fast(x, n=99.5), _X)
+
+  def test_names_no_compiler(self):
+    fast = jax_ffi_ops.compile(lambda x: _function(x) + 5)
+    with mock.patch.dict(os.environ, JAX_FFI_OPS_COMPILE="0"):
+      with self.assertWarnsRegex(
+          NotCompiledWarning, "JAX_FFI_OPS_COMPILE is 0"
+      ):
+        found = fast(_X)
+    np.testing.assert_allclose(found, _function(_X) + 5, 1e-5)
+    self.assertIn("JAX_FFI_OPS_COMPILE is 0", kit.explain(fast, _X))
+
+
+if __name__ == "__main__":
+  absltest.main()
