@@ -80,7 +80,7 @@ StateOr<T> MakeState(const char* op, Fn&& fn) {
 
 #define XLA_FFI_OPS_DEFINE_STATE_SYMBOL_(symbol, op, T, make, ...)         \
   extern "C" XLA_FFI_Error* symbol(XLA_FFI_CallFrame* frame) {             \
-    const auto handler = []() -> const ::xla::ffi::Ffi& {                  \
+    const auto handler = [](const void*) -> const ::xla::ffi::Ffi& {       \
       static const auto* const made =                                      \
           ::xla::ffi::Ffi::BindInstantiate() __VA_ARGS__                   \
               .To([](auto&&... args) {                                     \
@@ -92,7 +92,7 @@ StateOr<T> MakeState(const char* op, Fn&& fn) {
       return *made;                                                        \
     };                                                                     \
     return ::xla_ffi_ops::internal::CallHandler(op, #__VA_ARGS__, handler, \
-                                                frame);                    \
+                                                nullptr, frame);           \
   }
 
 #endif  // XLA_FFI_OPS_HANDLER_STATE_H_

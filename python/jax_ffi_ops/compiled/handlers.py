@@ -166,9 +166,9 @@ class Handlers(Library):
       path = toolchain.shared_object(
           text,
           name=target,
-          options=[],
           includes=[INCLUDE],
           key=runtime.version(),
+          has_vectors=wanted.lanes != 1,
       )
       runtime.register(path, target)
     except (toolchain.Unavailable, toolchain.Failed, OSError) as error:

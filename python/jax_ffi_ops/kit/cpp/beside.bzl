@@ -8,10 +8,10 @@ def _own(ctx, file):
     return file.owner.workspace_name == ctx.label.workspace_name
 
 def _headers(ctx, info):
-    """Returns links to this repository's headers, below include/."""
+    """Returns links to this repository's headers for the CPU, below include/."""
     links = []
     for file in info.compilation_context.headers.to_list():
-        if _own(ctx, file):
+        if _own(ctx, file) and file.extension == "h":
             path = file.short_path
             if path.startswith("../"):  # then the name of this repository
                 path = path.split("/", 2)[2]

@@ -38,6 +38,7 @@ def shared_object(
     includes: Sequence[str | os.PathLike[str]] = (),
     libraries: Sequence[str | os.PathLike[str]] = (),
     key: bytes = b"",
+    has_vectors: bool = True,
 ) -> str:
   """Returns the path of a shared object of C++ text; it is not loaded.
 
@@ -53,6 +54,8 @@ def shared_object(
     includes: folders with headers.
     libraries: archives of code for g++'s C++ library, to link with.
     key: whatever else the object depends on, such as the content of headers.
+    has_vectors: whether the text computes with vectors. Other texts compile in
+      less time.
 
   Raises:
     failures.Unavailable: nothing can be compiled here.
@@ -78,13 +81,15 @@ def shared_object(
   parts = (
       texts.without_comments(text),
       name,
-      *compiler.key(),
+      *compiler.key(has_vectors),
       *options,
       *linked,
   )
   digest = _digest([*(part.encode() for part in parts), key])
   with _locks.setdefault(digest, threading.Lock()):
-    build = _Build(compiler, text, name, options, linked, digest, within)
+    build = _Build(
+        compiler, text, name, options, linked, digest, within, has_vectors
+    )
     return build.found_or_made()
 
 
@@ -97,7 +102,9 @@ def _digest(parts):
 class _Build:
   """One text, for one compiler."""
 
-  def __init__(self, compiler, text, name, options, libraries, key, within):
+  def __init__(
+      self, compiler, text, name, options, libraries, key, within, has_vectors
+  ):
     self._compiler = compiler
     self._text = text
     self._name = name
@@ -105,6 +112,7 @@ class _Build:
     self._libraries = libraries
     self._key = key
     self._within = within
+    self._has_vectors = has_vectors
 
   def found_or_made(self):
     """Returns the path of the object."""
@@ -143,7 +151,11 @@ class _Build:
   def _run(self, folder, options):
     """Runs the compiler's commands up to the first that fails."""
     for command in self._compiler.commands(
-        self._name + ".cc", self._name + ".so", options, self._libraries
+        self._name + ".cc",
+        self._name + ".so",
+        options,
+        self._libraries,
+        self._has_vectors,
     ):
       # Zig's own cache can be gigabytes.
       zig = {f"ZIG_{kind}_CACHE_DIR": folder for kind in ("LOCAL", "GLOBAL")}
