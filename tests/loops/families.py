@@ -331,6 +331,49 @@ def control(a, b):
   )  # fmt: skip
 
 
+@_family((3,), (3,), (), dtypes=("float32", "float32", "int32"))
+def same_in_each_step(a, b, c):
+  """What no step changes is computed before the loop."""
+  table = jnp.outer(jnp.arange(40.0), b)
+
+  def of_matrices(x, y):
+    inverse = jnp.linalg.inv(jnp.outer(y, y) + jnp.eye(3))
+    weights = jnp.exp(y)
+    return jnp.tanh(inverse @ x * weights + weights.sum())
+
+  def of_tables(x):
+    sums = jnp.cumsum(jnp.exp(-jnp.abs(table @ jnp.ones((3, 100)))), 1)
+    return jnp.cos(sums.T @ x[:40] * 0.01 + table[1, 0])
+
+  def waited(x):
+    """Some lanes make no step."""
+
+    def step(s):
+      i, x, same = s
+      inner = lax.fori_loop(0, 3, lambda j, z: jnp.sin(z) + same[0], b)
+      return i + 1, x * jnp.exp(same) + jax.jit(jnp.exp)(b) + inner, same
+
+    return lax.while_loop(lambda s: s[0] < jnp.exp(s[2][0]), step, (c, x, b))
+
+  def outer(x, y):
+    inner = lambda s: (s[0] + 1, jnp.tanh(s[1] + jnp.exp(b) + jnp.sin(y)))
+    test = lambda s: s[0] < 3 + jnp.exp(b[0]).astype(np.int32)
+    x = lax.while_loop(test, inner, (0, x))[1]
+    branch = lambda x: lax.fori_loop(0, 2, lambda _, x: of_matrices(x, b), x)
+    return lax.cond(y > 0, branch, lambda x: x, x), x
+
+  def loss(a, b):
+    step = lambda x, y: (of_matrices(x, b) + y, x)
+    return lax.scan(step, a, a)[1].sum()
+
+  return (
+      lax.fori_loop(0, 4, lambda _, x: of_matrices(x, b), a),
+      lax.fori_loop(0, 4, lambda _, x: of_tables(x), jnp.ones(100) * a[0]),
+      waited(a)[:2], lax.scan(outer, a, b), jax.grad(loss, (0, 1))(a, b),
+      lax.fori_loop(0, jnp.abs(c) % 3, lambda _, x: of_matrices(x, b), a),
+  )  # fmt: skip
+
+
 @_family(
     (100,), (3, 100), (4,), (), dtypes=("float32", "float32", "int32", "int32")
 )

@@ -476,6 +476,52 @@ class TextTest(parameterized.TestCase):
 
     self.assertEqual(self._loops_in_steps(reference, True), 0)
 
+  @parameterized.product(
+      case=[
+          (lambda x, y: x * jnp.exp(x[0]) + jnp.exp(y[1]), "Exp(", 1),
+          (lambda x, y: x + jax.jit(jnp.exp)(y), "Exp(", 0),
+          (lambda x, y: jnp.outer(y, y) @ y + x, "Dot<", 0),
+          (lambda x, y: x + jnp.cumsum(jnp.tile(y, 99))[: x.size], "< 396", 0),
+      ],
+      backward=(False, True),
+  )
+  def test_computes_before_a_loop_what_is_the_same(self, case, backward):
+    step, operation, others = case
+
+    def reference(x, y):
+      own = lambda x, t: (jnp.sinh(step(x, y)), t)
+      inner = lambda x, t: (jax.lax.scan(own, x, y)[0], None)
+      return jax.lax.scan(inner, x, y)[0]
+
+    declared = {"signature": "(n),(n)->(n)"}
+    text = _text(reference, {"n": 4}, backward, **declared)
+    loops = re.finditer(r"\n    for .*?\n    \}", text, re.DOTALL)
+    forward, *_ = (x[0] for x in loops if "Sinh(" in x[0])
+    self.assertEqual(forward.count(operation), others)
+    self.assertIn(operation, text.partition(forward)[0])
+
+  def test_loops_that_may_never_run_stay(self):
+    def reference(x):
+      inner = lambda: jax.lax.while_loop(lambda y: y > 1, lambda y: y, x[0])
+      step = lambda s: (s[0] + 1, s[1] + inner() * jnp.exp(x))
+      return jax.lax.while_loop(lambda s: s[0] < x[1], step, (0.0, x))[1]
+
+    before, *inner = _text(reference, {"n": 4}).split("while (true)")
+    self.assertIn("Exp(", before)
+    self.assertLen(inner, 2)
+    self.assertIn("break;", inner[0])  # The outer loop's own.
+
+  def test_sums_see_products_that_are_the_same_in_each_step(self):
+    def reference(x, y):
+      step = lambda z, t: (z + y * y[0], jnp.exp(y * y[0]))
+      return jax.lax.scan(step, x, None, length=3)
+
+    declared = {"signature": "(n),(n)->(n),(3,n)", "outputs": ("a", "b")}
+    text = _text(reference, {"n": 2}, **declared)
+    self.assertRegex(
+        text.partition("for (int64_t t")[2], r"MulAdd\(v\d, v\d, c"
+    )
+
   def test_pads_once(self):
     """What is zeros but in one place is an array, as soon as it is read."""
 

@@ -2,6 +2,7 @@
 """What can be said of jaxprs before any C++ is written."""
 
 import collections
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -82,9 +83,12 @@ def check_effects(jaxpr):
       raise errors.Unsupported(no_callback(), where)
 
 
+def variables(atoms: Sequence[Any]) -> list[Any]:
+  return [x for x in atoms if not isinstance(x, jex_core.Literal)]
+
+
 def uses(jaxpr):
   """Returns how often each variable is read by equations that are needed."""
-  variables = lambda xs: [x for x in xs if not isinstance(x, jex_core.Literal)]
   found = collections.Counter(variables(jaxpr.outvars))
   for equation in reversed(jaxpr.eqns):
     if any(found[x] for x in equation.outvars):
@@ -112,7 +116,8 @@ def folded(equation, operands):
 
 def scan_counts(params) -> tuple[int, int]:
   """Returns how many operands of a scan are constants, and how many carries."""
+  hoisted = params.get("hoisted", 0)  # They come first.
   if "ft_in" in params:  # jax 0.12
     consts, carries, _ = map(len, params["ft_in"].unpack())
-    return consts, carries
-  return params["num_consts"], params["num_carry"]
+    return hoisted + consts, carries
+  return hoisted + params["num_consts"], params["num_carry"]

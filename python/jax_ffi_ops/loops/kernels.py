@@ -17,6 +17,7 @@ from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.loops import cpp
 from jax_ffi_ops.loops import errors
 from jax_ffi_ops.loops import families as families  # All rules.
+from jax_ffi_ops.loops import hoisting
 from jax_ffi_ops.loops import jaxprs
 from jax_ffi_ops.loops import values
 from jax_ffi_ops.loops.body import Body
@@ -262,6 +263,7 @@ def _written(name, aval, function, operands, results) -> Writer:
   """Returns the text of a function of arrays."""
   closed = _traced(jax.make_jaxpr(function), *map(aval, operands))
   jaxprs.check_effects(closed.jaxpr)
+  closed = hoisting.hoisted(closed)
   writer = Writer(name)
   body = Body(writer)
 
