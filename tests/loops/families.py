@@ -171,7 +171,13 @@ def reductions(a, b):
         jnp.argmin(x, 0), jnp.argmax(x > 0, 1),
         jnp.argmin(jnp.round(x), 1), jax.nn.logsumexp(x, 1),
         jax.nn.softmax(x, 1), lax.cumlogsumexp(x, 1),
+        lax.reduce(x, np.float32(0.5), jnp.logaddexp, (1,)),
+        lax.reduce((x, -x), (np.float32(0), np.float32(2)), both, (0, 1)),
+        lax.reduce(x > 0, False, lambda a, b: a ^ b, (0,)),
     )  # fmt: skip
+
+  def both(a, b):
+    return a[0] * 0.5 + b[0], jnp.minimum(a[1], b[1] * b[0])
 
   return small_and_large(a), small_and_large(b)
 
@@ -295,7 +301,10 @@ def control(a, b):
 
   def halved_or_set(x):
     return lax.cond(
-        x[0] > 1, lambda x: x.at[1].set(0), lambda x: x.at[2].add(x[1] / 2), x
+        x[0] > 1,
+        lambda x: x.at[1].set(0),
+        lambda x: x.at[2].add(x[1] / 2),
+        x,
     )
 
   branches = [
@@ -559,8 +568,9 @@ def sorts(a, b, c):
   )  # fmt: skip
 
 
-@_family((2,), (), dtypes=("uint32",))
-def random(a, b):
+# With a key for each row, jax.vmap takes all bits of the first one.
+@_family((2,), (), (4,), dtypes=("uint32", "float32", "uint32"), shared=(2,))
+def random(a, b, c):
   first, second, third = jax.random.split(a, 3)
   typed = jax.random.wrap_key_data(a, impl="threefry2x32")
   step = lambda i, c: (
@@ -574,4 +584,7 @@ def random(a, b):
       jax.random.categorical(first, jnp.arange(4.0)),
       jax.random.normal(jax.random.split(typed)[1]),
       lax.fori_loop(0, 3, step, (typed, b))[1],
+      lax.rng_bit_generator(c, (3, 5)),
+      lax.rng_bit_generator(c | np.uint32(2**32 - 4), (99,), np.uint8),
+      jax.random.uniform(jax.random.wrap_key_data(c, impl="rbg"), (2,)),
   )  # fmt: skip

@@ -4,9 +4,11 @@
 from collections.abc import Callable
 import functools
 import itertools
+import math
 from typing import Any
 
 import jax
+from jax.extend import core as jex_core
 import jax.numpy as jnp
 import numpy as np
 
@@ -77,6 +79,68 @@ def _threefry(params, key0, key1, x0, x1):
   return x0, x1
 
 
+# Salmon et al., too: Philox of 4 words, 10 rounds.
+_PHILOX_FACTORS = 0xD2511F53, 0xCD9E8D57
+_PHILOX_STEPS = 0x9E3779B9, 0xBB67AE85
+
+
+@formula("rng_bit_generator")
+def _rng_bit_generator(params, state):
+  """As XLA has it on the CPU: the state is a key, and a counter of 64 bits."""
+  algorithm = jax.lax.RandomAlgorithm(params["algorithm"]).name
+  if algorithm == "RNG_THREE_FRY":
+    raise errors.Unsupported(f"by {algorithm}")
+  dtype, shape = np.dtype(params["dtype"]), params["shape"]
+  is_wide = state.dtype.itemsize == 8
+  if is_wide:
+    halves = [state.astype(np.uint32), (state >> 32).astype(np.uint32)]
+    state = jnp.stack(halves, 1).ravel()
+  words = math.prod(shape) * max(dtype.itemsize // 4, 1)
+  blocks = -(-words // 4)
+  *key, low, high = state
+  first = low + jnp.arange(blocks, dtype=np.uint32)
+  second = high + (first < low).astype(np.uint32)
+  # All bits of the counter are used up in 2^64 blocks.
+  carry = ((second < high) & (first < low)).astype(np.uint32)
+  third = key[0] + carry
+  fourth = key[1] + ((third < key[0]) & (carry > 0)).astype(np.uint32)
+  block = lambda counter: jnp.stack(_philox(counter, key))
+  bits = jax.lax.map(block, (first, second, third, fourth)).ravel()
+  bits = _of_pairs(bits) if dtype.itemsize == 8 else bits
+  found = bits[: math.prod(shape)].astype(dtype).reshape(shape)
+  end = low + jnp.uint32(blocks)
+  state = jnp.stack([*key, end, high + (end < low).astype(np.uint32)])
+  return _of_pairs(state) if is_wide else state, found
+
+
+def _of_pairs(words):
+  pairs = words.reshape(-1, 2).astype(np.uint64)
+  return pairs[:, 0] | (pairs[:, 1] << 32)
+
+
+def _philox(counter, key):
+  for _ in range(10):
+    left, right = (
+        _wide_product(x, jnp.uint32(factor))
+        for x, factor in zip(counter[::2], _PHILOX_FACTORS)
+    )
+    counter = (
+        right[0] ^ counter[1] ^ key[0], right[1],
+        left[0] ^ counter[3] ^ key[1], left[1],
+    )  # fmt: skip
+    key = [k + jnp.uint32(step) for k, step in zip(key, _PHILOX_STEPS)]
+  return counter
+
+
+def _wide_product(a, b):
+  """Returns the higher and the lower 32 bits of a product."""
+  half = lambda x: (x >> 16, x & 0xFFFF)
+  (a1, a0), (b1, b0) = half(a), half(b)
+  middle = a1 * b0 + (a0 * b0 >> 16)
+  other = a0 * b1 + (middle & 0xFFFF)
+  return a1 * b1 + (middle >> 16) + (other >> 16), a * b
+
+
 @formula("reduce_precision")
 def _reduce_precision(params, x):
   bits = (params["exponent_bits"], params["mantissa_bits"])
@@ -120,6 +184,33 @@ _cumulative("cummax", jax.lax.max, lambda dtype: cpp.limits(dtype)[0])
 _cumulative("cummin", jax.lax.min, lambda dtype: cpp.limits(dtype)[1])
 _cumulative("cumprod", jax.lax.mul, lambda dtype: 1)
 _cumulative("cumsum", jax.lax.add, lambda dtype: -0.0)
+
+
+@formula("reduce")
+def _reduce(params, *args):
+  """Combines elements one after the other, from the starts on."""
+  arrays, starts = args[: len(args) // 2], args[len(args) // 2 :]
+  axes = params["dimensions"]
+  combine = params["jaxpr"]
+  if isinstance(combine, jex_core.Jaxpr):
+    combine = jex_core.ClosedJaxpr(combine, params["consts"])
+  combine = jex_core.jaxpr_as_fun(combine)
+
+  def rows(x):
+    x = jnp.moveaxis(x, axes, range(len(axes)))
+    return x.reshape(-1, *x.shape[len(axes) :])
+
+  arrays = list(map(rows, arrays))
+  shape = arrays[0].shape[1:]
+  for _ in shape:
+    combine = jax.vmap(combine)
+  found = [jnp.broadcast_to(x, shape) for x in starts]
+  if all(values.is_small(x.shape) for x in arrays):
+    for own in zip(*arrays):
+      found = combine(*found, *own)
+    return list(found)
+  step = lambda total, own: (combine(*total, *own), None)
+  return jax.lax.scan(step, found, arrays)[0]
 
 
 def _arg(name, is_better):
