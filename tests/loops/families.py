@@ -113,6 +113,24 @@ def functions(a, b):
   )  # fmt: skip
 
 
+@_family((6,))
+def gammas(a):
+  x = jnp.exp2(a)
+  return (
+      lax.lgamma(x), lax.lgamma(a), lax.digamma(x), lax.digamma(a),
+      lax.bessel_i0e(a), lax.bessel_i1e(a),
+  )  # fmt: skip
+
+
+@_family((6,), (6,))
+def incomplete_gammas(a, b):
+  x, y = jnp.exp2(a), jnp.exp2(b)
+  return (
+      lax.zeta(1 + x, y), lax.igamma(x, y), lax.igammac(x, y),
+      lax.igamma_grad_a(x, y), lax.polygamma(jnp.float32(1), x),
+  )  # fmt: skip
+
+
 @_family((6,), (6,), (9, 20), dtypes=("int32", "int32", "int32"))
 def integers(a, b, c):
   # Numbers that C++ would not let wrap, within larger expressions.

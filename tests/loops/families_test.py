@@ -9,6 +9,7 @@ import families
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.special
 
 _MOST_ROWS = 200
 _SPECIAL = {
@@ -163,6 +164,43 @@ if "functions" in families.OPS:
         np.testing.assert_allclose(got, want, rtol=2**-22, atol=least)
         got, xla = np.asarray(got)[normal], np.asarray(xla)[normal]
         np.testing.assert_allclose(got, xla, rtol=400 * 2**-24, atol=least)
+
+
+if "gammas" in families.OPS and "incomplete_gammas" in families.OPS:
+
+  class GammasTest(absltest.TestCase):
+
+    def _check(self, got, expected):
+      for i, (x, want) in enumerate(zip(got, expected)):
+        x = np.asarray(x)
+        # Without those that float32 does not have.
+        checked = (np.abs(want) > 1e-37) & (np.abs(want) < 1e38)
+        ulp = np.spacing(np.abs(want[checked]).astype(np.float32))
+        error = np.abs(x[checked] - want[checked]) / ulp
+        self.assertLess(error.max(), 0.6, f"result {i}")
+        self.assertGreater(checked.mean(), 0.5)
+
+    def test_against_scipy(self):
+      special, rng = scipy.special, np.random.default_rng(0)
+      # Integers: exp2 of them is exact.
+      a, b = (np.float32(rng.integers(-9, 10, (500, 6))) for _ in "ab")
+      x, y = np.exp2(np.float64(a)), np.exp2(np.float64(b))
+      got = families.OPS["gammas"][0](a)
+      self._check(got[::2], [special.gammaln(x), special.digamma(x)])
+      got = families.OPS["incomplete_gammas"][0](a, b)
+      with np.errstate(all="ignore"):
+        expected = [
+            special.zeta(1 + x, y),
+            special.gammainc(x, y),
+            special.gammaincc(x, y),
+        ]
+      self._check(got, expected)
+      a += rng.normal(size=a.shape).astype(np.float32)
+      x = np.float64(a)
+      got = families.OPS["gammas"][0](a)
+      of_any = [special.gammaln(x), special.digamma(x)]
+      self._check(got[1:4:2], of_any)
+      self._check(got[4:], [special.i0e(x), special.i1e(x)])
 
 
 if __name__ == "__main__":

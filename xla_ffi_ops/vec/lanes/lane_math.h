@@ -12,8 +12,10 @@
 
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/lanes/lanes.h"
+#include "xla_ffi_ops/vec/math/bessel.h"
 #include "xla_ffi_ops/vec/math/erf.h"
 #include "xla_ffi_ops/vec/math/exp.h"
+#include "xla_ffi_ops/vec/math/gamma.h"
 #include "xla_ffi_ops/vec/math/hyperbolic.h"
 #include "xla_ffi_ops/vec/math/inverse_trigonometric.h"
 #include "xla_ffi_ops/vec/math/log.h"
@@ -30,14 +32,21 @@ using math::Asinh;
 using math::Atan;
 using math::Atan2;
 using math::Atanh;
+using math::BesselI0e;
+using math::BesselI1e;
 using math::Cbrt;
 using math::Cosh;
+using math::Digamma;
 using math::Erf;
 using math::Erfc;
 using math::ErfInv;
 using math::Exp;
 using math::Exp2;
 using math::Expm1;
+using math::Igamma;
+using math::Igammac;
+using math::IgammaGradA;
+using math::Lgamma;
 using math::Log;
 using math::Log1p;
 using math::Logistic;
@@ -48,6 +57,7 @@ using math::Sinh;
 using math::Sqrt;
 using math::Tan;
 using math::Tanh;
+using math::Zeta;
 
 // Sines and cosines of n elements; one of the two may be nullptr. Scalars are
 // computed in vectors.

@@ -42,9 +42,11 @@ _SHORT = (
     "shift_right_logical", "sign", "sqrt", "square",
 )  # fmt: skip
 _LONG = (
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil",
-    "cosh", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor",
-    "log", "log1p", "logistic", "pow", "rsqrt", "sinh", "tan", "tanh",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "bessel_i0e",
+    "bessel_i1e", "cbrt", "ceil", "cosh", "digamma", "erf", "erf_inv", "erfc",
+    "exp", "exp2", "expm1", "floor", "igamma", "igamma_grad_a", "igammac",
+    "lgamma", "log", "log1p", "logistic", "pow", "rsqrt", "sinh", "tan", "tanh",
+    "zeta",
 )  # fmt: skip
 # Functions of many instructions are written one by one for at most so many
 # elements. For more, there is a loop.

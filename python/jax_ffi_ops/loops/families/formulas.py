@@ -193,7 +193,7 @@ def _reduce(params, *args):
   axes = params["dimensions"]
   combine = params["jaxpr"]
   if isinstance(combine, jex_core.Jaxpr):
-    combine = jex_core.ClosedJaxpr(combine, params["consts"])
+    combine = jex_core.ClosedJaxpr(combine, params.get("consts", ()))
   combine = jex_core.jaxpr_as_fun(combine)
 
   def rows(x):
@@ -309,6 +309,14 @@ def _split(params, x):
   ends = [0, *itertools.accumulate(params["sizes"])]
   part = functools.partial(jax.lax.slice_in_dim, x, axis=params["axis"])
   return list(map(part, ends, ends[1:]))
+
+
+@formula("polygamma")
+def _polygamma(params, n, x):
+  del params
+  sign = jnp.where(n % 2 == 0, -1, 1).astype(x.dtype)
+  found = sign * jnp.exp(jax.lax.lgamma(n + 1)) * jax.lax.zeta(n + 1, x)
+  return jnp.where(n == 0, jax.lax.digamma(x), found)
 
 
 # New in jax 0.12.
