@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws two loss curves, and how far they are apart, into a PNG file."""
+"""Draws what was measured and what was forecast, and the fits, into a PNG."""
 
 import os
 import tempfile
 from unittest import mock
 
 import numpy as np
-
-import checks
 
 # Imported, matplotlib asks fontconfig's fc-list for fonts, which complains on
 # stderr where it cannot write a cache, and keeps the answer in a cache of its
@@ -17,84 +15,51 @@ with (
     mock.patch.dict(os.environ, PATH=os.devnull, MPLCONFIGDIR=_folder),
 ):
   from matplotlib import figure
-  from matplotlib import ticker
 
-_OURS, _PLAIN, _GREY = "#c2410c", "#93c5fd", "#6b7280"
+_OURS, _BAND, _GREY = "#c2410c", "#fed7aa", "#6b7280"
 
 
-def save(path, losses, corpus, config):
+def save(path, series, forecast, fits):
   """Writes the chart.
 
   Args:
     path: of the PNG file.
-    losses: two lists of losses by name: our norm, the norm in plain jax.numpy.
-    corpus: the `corpus.Corpus` that was learned.
-    config: the `language_model.Config` of both models.
+    series: a `mauna_loa.Series`.
+    forecast: a `forecasting.Forecast`.
+    fits: the `fitting.Fit` of all starts.
   """
-  fig = figure.Figure(figsize=(8, 6), dpi=150, layout="constrained")
-  top, bottom = fig.subplots(2, sharex=True, height_ratios=(3, 1))
-  top.set_title(
-      f"A transformer learns {corpus.name} byte by byte ({config.dtype})",
-      loc="left",
-      parse_math=False,
-  )
-  _draw_losses(top, losses, corpus.unigram_entropy())
-  _draw_differences(bottom, *losses.values(), checks.TOLERANCES[config.dtype])
+  fig = figure.Figure(figsize=(9, 6), dpi=150, layout="constrained")
+  top, bottom = fig.subplots(2, height_ratios=(3, 1))
+  _draw_series(top, series, forecast)
+  _draw_fits(bottom, np.asarray(fits.losses))
   for axes in (top, bottom):
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
     axes.set_axisbelow(True)
     axes.margins(x=0.01)
-  bottom.set_xlabel("training step")
-  bottom.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
   fig.align_ylabels()
   fig.savefig(path, format="png")
 
 
-def _draw_losses(axes, losses, entropy):
-  (ours, ours_losses), (plain, plain_losses) = losses.items()
-  steps = np.arange(1, len(ours_losses) + 1)
+def _draw_series(axes, series, forecast):
+  hidden = slice(forecast.known, None)
+  years = series.years[hidden]
+  low, high = forecast.band
+  axes.set_title("CO2 at Mauna Loa, and a forecast from its past", loc="left")
+  axes.fill_between(
+      years, low[hidden], high[hidden], color=_BAND, label="95 % of forecasts"
+  )
+  axes.plot(years, forecast.mean[hidden], color=_OURS, label="forecast")
   axes.plot(
-      steps,
-      plain_losses,
-      color=_PLAIN,
-      linewidth=5,
-      label=f"loss with {plain}",
+      series.years, series.ppm, ".", color=_GREY, markersize=2, label="measured"
   )
-  axes.plot(
-      steps,
-      ours_losses,
-      color=_OURS,
-      linewidth=1.2,
-      label=f"loss with {ours}",
-  )
-  axes.axhline(
-      entropy,
-      color=_GREY,
-      linestyle="--",
-      linewidth=1.2,
-      label=f"unigram entropy of the text, {entropy:.2f}",
-  )
-  axes.set_ylabel("loss in nats per byte")
-  axes.legend(frameon=False)
+  axes.axvline(years[0], color=_GREY, linestyle="--", linewidth=1.2)
+  axes.set_ylabel("ppm")
+  axes.legend(frameon=False, loc="upper left")
 
 
-def _draw_differences(axes, ours, plain, tolerance):
-  differences = checks.differences(ours, plain)
-  steps = np.arange(1, differences.size + 1)
-  axes.semilogy(steps, differences, ".", color=_OURS, markersize=3)
-  finite = np.isfinite(differences)
-  highest = np.max(differences, initial=tolerance, where=finite)
-  axes.set_ylim(1e-8, 10 * highest)
-  first = min(checks.FIRST, differences.size)
-  axes.hlines(tolerance, 1, first, color=_GREY, linestyle="--", linewidth=1.2)
-  axes.annotate(
-      f"allowed for the first {first} steps",
-      (first, tolerance),
-      xytext=(6, 0),
-      textcoords="offset points",
-      verticalalignment="center",
-      color=_GREY,
-      fontsize=9,
-  )
-  axes.set_ylabel("relative difference\n(where not zero)")
+def _draw_fits(axes, losses):
+  axes.plot(losses - losses.min() + 1e-4, color=_OURS, linewidth=0.6, alpha=0.6)
+  axes.set_yscale("log")
+  axes.set_ylabel("loss above\nthe best")
+  axes.set_xlabel(f"step of Adam, from {losses.shape[1]} starts")
