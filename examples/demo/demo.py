@@ -25,7 +25,7 @@ def _parse():
       "--starts", type=_positive, default=64, help="default: %(default)s"
   )
   parser.add_argument(
-      "--steps", type=_positive, default=400, help="default: %(default)s"
+      "--steps", type=_positive, default=600, help="default: %(default)s"
   )
   parser.add_argument(
       "--quick", action="store_true", help="the same as --starts=8 --steps=3"
@@ -73,8 +73,9 @@ def _check_writable(path):
 
 def _timed(name, log_likelihood, *args):
   """Fits, and prints the seconds of all of it."""
-  import fitting
   import jax
+
+  import fitting
 
   start = time.perf_counter()
   found = jax.block_until_ready(fitting.fit(log_likelihood, *args))
