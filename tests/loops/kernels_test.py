@@ -162,7 +162,7 @@ class RefusedTest(parameterized.TestCase):
       _text(lambda x: jnp.real(x * 1j), {"n": 4})
 
   def test_long_bodies(self):
-    with self.assertRaisesRegex(errors.Unsupported, "more than 10000 lines"):
+    with self.assertRaisesRegex(errors.Unsupported, "more than 16000 lines"):
       _text(_lengthy, {"n": 64})
 
   def test_names_the_line_in_a_loop(self):

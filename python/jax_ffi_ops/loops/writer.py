@@ -17,7 +17,7 @@ from jax_ffi_ops.loops import values
 # XLA may have small stacks.
 _STACK_ELEMENTS = 128
 # g++ takes some seconds for each thousand lines, at each level of the CPU.
-_MOST_LINES = 10_000
+_MOST_LINES = 16_000
 
 
 @dataclasses.dataclass(frozen=True)
