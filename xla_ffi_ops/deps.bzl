@@ -77,6 +77,7 @@ def xla_ffi_ops_repositories(
         "xla_ffi_ops_demo": Label("//third_party/pypi:demo.lock"),
         "xla_ffi_ops_docs": Label("//third_party/pypi:docs.lock"),
         "xla_ffi_ops_oldest": Label("//third_party/pypi:oldest.lock"),
+        "xla_ffi_ops_packages": Label("//third_party/pypi:packages.lock"),
         "xla_ffi_ops_pypi": pypi_lock,
         "xla_ffi_ops_remote": Label("//third_party/pypi:remote.lock"),
         "xla_ffi_ops_tools": Label("//third_party/pypi:tools.lock"),
