@@ -234,6 +234,7 @@ class RefusedTest(parameterized.TestCase):
     with self.assertWarnsRegex(NotCompiledWarning, reason):
       found = fast(x)
     np.testing.assert_allclose(found, self._refused(x), 1e-5)
+    self.assertRegex(kit.explain(fast, x), "jax alone runs .*" + reason)
     with warnings.catch_warnings():
       warnings.simplefilter("error")
       fast(x + 1)

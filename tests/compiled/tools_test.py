@@ -141,13 +141,20 @@ class ToolsTest(absltest.TestCase):
 
   def test_names_no_compiler(self):
     fast = jax_ffi_ops.compile(lambda x: _function(x) + 5)
-    with mock.patch.dict(os.environ, JAX_FFI_OPS_COMPILE="0"):
-      with self.assertWarnsRegex(
-          NotCompiledWarning, "JAX_FFI_OPS_COMPILE is 0"
-      ):
+    with mock.patch.dict(os.environ, JAX_FFI_OPS_CXX="/nowhere"):
+      with self.assertWarnsRegex(NotCompiledWarning, "/nowhere .not found."):
         found = fast(_X)
     np.testing.assert_allclose(found, _function(_X) + 5, 1e-5)
-    self.assertIn("JAX_FFI_OPS_COMPILE is 0", kit.explain(fast, _X))
+    self.assertIn("/nowhere (not found)", kit.explain(fast, _X))
+
+  def test_is_turned_off(self):
+    fast = jax_ffi_ops.compile(lambda x: _function(x) + 6)
+    with mock.patch.dict(os.environ, JAX_FFI_OPS_COMPILE="0"):
+      with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = fast(_X)
+    np.testing.assert_allclose(found, _function(_X) + 6, 1e-5)
+    self.assertEmpty(fast.libraries)
 
 
 if __name__ == "__main__":

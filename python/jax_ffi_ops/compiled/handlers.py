@@ -9,6 +9,7 @@ take four times as long.
 import dataclasses
 import itertools
 import math
+import os
 import threading
 from typing import Any
 import warnings
@@ -105,6 +106,8 @@ class Handlers(Library):
   def warn_if_refused(self, backward: bool) -> None:
     """Warns, once, that jax runs a pass."""
     reason = self.refusal(backward)
+    if os.environ.get(toolchain.SWITCH) == "0":
+      return  # As the user wants it.
     if reason and backward not in self._warned:
       self._warned.add(backward)
       warnings.warn(

@@ -55,13 +55,24 @@ def explain(function: Any, *arguments: Any, **keywords: Any) -> str:
         lines.extend(_lines(own, [x.aval for x in equation.invars]))
   name = _name(function)
   if not lines:
+    why = f": {refusal}" if (refusal := _refusal(function)) else ""
     return (
-        f"{name}: no op is called, and so no handler: jax alone runs this call"
+        f"{name}: no op is called, and so no handler: jax alone runs this"
+        f" call{why}"
     )
   lines = dict.fromkeys(lines)  # Each of them once.
   return "\n".join(
       f"{name}: {line}" * (op != name) or line for op, line in lines
   )
+
+
+def _refusal(function):
+  """Returns why what a function was made into last cannot be compiled."""
+  ops = [x.declaration for x in getattr(function, "ops", ())]
+  if not ops or ops[-1].cores is None:
+    return ""
+  found = ops[-1].cores.find((), {}, backward=False)
+  return found.refusal if found else ""
 
 
 def _name(function):

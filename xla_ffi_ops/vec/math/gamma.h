@@ -38,7 +38,7 @@ template <typename Fn, typename V, typename... More>
 XLA_FFI_OPS_HD V InVectorOfDouble(Fn fn, V x, More... more) {
   if constexpr (kIsScalar<V>) {
     return static_cast<V>(
-        fn(Fill<VectorOfScalar>(x), Fill<VectorOfScalar>(more)...)[0]);
+        fn(Splat<VectorOfScalar>(x), Splat<VectorOfScalar>(more)...)[0]);
   } else {
     return InDouble(fn, x, more...);
   }
@@ -53,7 +53,7 @@ XLA_FFI_OPS_HD V Fraction(V x) {
 
 template <typename V>
 XLA_FFI_OPS_HD V PositiveLgamma(V x) {
-  V product = Fill<V>(1), z = x;
+  V product = Splat<V>(1), z = x;
   for (int i = 0; i < 7; ++i) {
     const auto is_small = z < 7.0;
     product = Select(is_small, product * z, product);
@@ -63,7 +63,7 @@ XLA_FFI_OPS_HD V PositiveLgamma(V x) {
   const V rest = Polynomial(inverse * inverse, kStirling) * inverse;
   // log(2 pi) / 2 - 1 / 2
   const V sum = MulAdd(z - 0.5, Log(z) - 1, 0.41893853320467274 + rest);
-  return Select(x < Fill<V>(kInfinity<V>), sum - Log(product), x);
+  return Select(x < Splat<V>(kInfinity<V>), sum - Log(product), x);
 }
 
 template <typename V>
@@ -72,7 +72,7 @@ XLA_FFI_OPS_HD V LgammaOf(V x) {
   const V positive = PositiveLgamma(Select(is_negative, 1 - x, x));
   const V sine = SinCos(Fraction(x) * kPi).sin;
   const V reflected = Log(kPi / Abs(sine)) - positive;
-  const V infinite = Fill<V>(kInfinity<V>);
+  const V infinite = Splat<V>(kInfinity<V>);
   const V found = Select(is_negative, reflected, positive);
   return Select(Abs(x) == infinite, infinite, found);
 }
@@ -92,7 +92,7 @@ XLA_FFI_OPS_HD V DigammaOf(V x) {
   const V fraction = Fraction(x);
   const auto both = SinCos(fraction * kPi);
   const V reflected = positive - kPi * both.cos / both.sin;
-  const V nan = Fill<V>(Limits<V>::quiet_NaN());
+  const V nan = Splat<V>(Limits<V>::quiet_NaN());
   const V negative = Select(fraction == V{}, nan, reflected);
   return Select(is_negative, negative, positive);
 }
@@ -114,8 +114,8 @@ XLA_FFI_OPS_HD V ZetaOf(V s, V q) {
     factor *= (s + (2 * i + 1)) * (s + (2 * i + 2));
     power = power / (z * z);
   }
-  const V infinite = Fill<V>(kInfinity<V>);
-  const V nan = Fill<V>(Limits<V>::quiet_NaN());
+  const V infinite = Splat<V>(kInfinity<V>);
+  const V nan = Splat<V>(Limits<V>::quiet_NaN());
   const auto is_pole = Abs(s - 1) == V{};
   sum = Select(q <= V{}, Select(Fraction(q) == V{}, infinite, nan), sum);
   return Select(is_pole, infinite, Select(s < 1.0, nan, sum));
@@ -136,7 +136,7 @@ inline constexpr double kGammaError = is_short ? 0x1p-34 : 0x1p-49;
 
 template <bool is_short, bool has_slope, typename V>
 XLA_FFI_OPS_HD V LowerGamma(V a, V x, V wanted, V* sum, V* sum_slope) {
-  V r = a, term = Fill<V>(1), term_slope{};
+  V r = a, term = Splat<V>(1), term_slope{};
   *sum = term;
   *sum_slope = V{};
   V goes_on = wanted;
@@ -160,8 +160,8 @@ XLA_FFI_OPS_HD V LowerGamma(V a, V x, V wanted, V* sum, V* sum_slope) {
 // By Lentz's method.
 template <bool is_short, bool has_slope, typename V>
 XLA_FFI_OPS_HD V UpperGamma(V a, V x, V wanted, V* found, V* slope) {
-  V b = x + 1 - a, b_slope = Fill<V>(-1);
-  V c = Fill<V>(0x1p300), c_slope{};
+  V b = x + 1 - a, b_slope = Splat<V>(-1);
+  V c = Splat<V>(0x1p300), c_slope{};
   V d = 1 / b, d_slope = d * d;
   V h = d, h_slope = d_slope;
   V goes_on = wanted;
@@ -199,7 +199,7 @@ XLA_FFI_OPS_HD V UpperGamma(V a, V x, V wanted, V* found, V* slope) {
 
 template <bool is_short, bool has_slope, typename V>
 XLA_FFI_OPS_HD IncompleteGamma<V> IncompleteGammaOf(V a, V x) {
-  const V infinite = Fill<V>(kInfinity<V>), one = Fill<V>(1), zero{};
+  const V infinite = Splat<V>(kInfinity<V>), one = Splat<V>(1), zero{};
   const V in_domain = Select(
       x > zero,
       Select(x < infinite,
@@ -215,7 +215,7 @@ XLA_FFI_OPS_HD IncompleteGamma<V> IncompleteGammaOf(V a, V x) {
                         order, own, one - from_above, &sum, &sum_slope) +
                     UpperGamma<is_short, has_slope>(order, own, from_above,
                                                     &fraction, &fraction_slope);
-  const V nan = Fill<V>(Limits<V>::quiet_NaN());
+  const V nan = Splat<V>(Limits<V>::quiet_NaN());
   factor = Select(missing != zero, nan, factor);
   const V below = factor * sum / order, above = factor * fraction;
   const auto is_above = from_above != zero;

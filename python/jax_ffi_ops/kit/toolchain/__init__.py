@@ -3,6 +3,7 @@
 
 from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit.toolchain.building import shared_object as shared_object
+from jax_ffi_ops.kit.toolchain.building import SWITCH as SWITCH
 from jax_ffi_ops.kit.toolchain.failures import Failed as Failed
 from jax_ffi_ops.kit.toolchain.failures import Unavailable as Unavailable
 
