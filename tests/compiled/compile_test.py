@@ -197,6 +197,22 @@ class CompileTest(parameterized.TestCase):
     first(_X), second(_X)
     self.assertEqual(first.libraries, second.libraries)
 
+  def test_in_another(self):
+    """Both are one program, also where jax has traced the inner one before."""
+    inner = compile(_loop)
+    jitted = jax.jit(lambda x: inner(x) + 1)
+    expected = jitted(_X)
+
+    def outer(x):
+      step = lambda c, _: (jitted(inner(c)), None)
+      return jax.lax.scan(step, x, None, length=3)[0]
+
+    fast = compile(outer, strict=True)
+    found = fast(_X)
+    np.testing.assert_allclose(found, outer(_X), _RTOL)
+    np.testing.assert_allclose(jitted(_X), expected)
+    self.assertLen(fast.libraries, 1)
+
   def test_without_jit(self):
     seen = []
     fast = compile(lambda x: seen.append(x) or x + 1)

@@ -66,6 +66,8 @@ class Compiled:
     self._jitted = jax.jit(call, static_argnames=static_argnames)
 
   def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    if program.is_of_another():  # It is compiled together with that.
+      return self._function(*args, **kwargs)
     return self._jitted(*args, **kwargs)
 
   @property

@@ -16,6 +16,15 @@ from jax_ffi_ops.loops.jaxprs import is_key
 _LARGEST_IN_TEXT = 64
 
 
+# In the keys of jax's caches: what is traced of a part is no call of an op.
+_outer = jax.make_user_context(False)
+
+
+def is_of_another() -> bool:
+  """Returns whether what is traced now becomes a part of a larger program."""
+  return _outer.value
+
+
 class Program(NamedTuple):
   """A function of arrays, as it was traced.
 
@@ -77,7 +86,8 @@ class Calls:
         jax.ShapeDtypeStruct(shape, dtype, weak_type=weak_type)
         for shape, (dtype, weak_type) in zip(shapes or self.shapes, self._types)
     ]
-    closed = jax.make_jaxpr(of_words)(*avals)
+    with _outer(True):
+      closed = jax.make_jaxpr(of_words)(*avals)
     jaxpr, constants = _with_operands(closed, avals)
 
     def restored(results):
