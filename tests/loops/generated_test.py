@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated programs that the build compiled, forward and back, against jax.
+"""Generated programs that are compiled, forward and back, against jax.
+
+The build compiled them, or this process does: see MODULE.
 
 Programs of small integers agree in all bits. Smooth ones are as far from
 float64 as their own bounds say.
@@ -19,18 +21,20 @@ import smooth_programs
 import programs
 
 _GROUP = int(os.environ["GROUP"])
-_ROWS = 11  # A vector, and a part of one.
+_MODULE = os.environ["MODULE"]
+# 11: a vector, and a part of one.
+_ROWS = [int(n) for n in os.environ.get("ROWS", "11").split()]
 _SMOOTH = generated.is_smooth(_GROUP)
-_SPECIAL = [(False,)] if _SMOOTH else [(False,), (True,)]
+_SPECIAL = [False] if _SMOOTH else [False, True]
 
 
-def _operands(seed, special=False):
+def _operands(seed, rows, special=False):
   module = smooth_programs if _SMOOTH else programs
-  return module.operands(np.random.default_rng(seed), _ROWS, special)
+  return module.operands(np.random.default_rng(seed), rows, special)
 
 
 def _op():
-  return importlib.import_module(f"generated_{_GROUP}").op
+  return importlib.import_module(_MODULE).op
 
 
 def _with_bounds(seed):
@@ -57,9 +61,11 @@ def _cotangents(rng, results):
 
 class ValuesTest(parameterized.TestCase):
 
-  @parameterized.parameters(*_SPECIAL)
-  def test_values(self, special):
-    operands = [_operands(seed, special) for seed in generated.seeds(_GROUP)]
+  @parameterized.product(rows=_ROWS, special=_SPECIAL)
+  def test_values(self, rows, special):
+    operands = [
+        _operands(seed, rows, special) for seed in generated.seeds(_GROUP)
+    ]
     got = iter(jax.jit(_op())(*sum(operands, ())))
     for seed, function, (x, n) in zip(
         generated.seeds(_GROUP), generated.functions(_GROUP), operands
@@ -80,14 +86,15 @@ class ValuesTest(parameterized.TestCase):
         np.testing.assert_array_equal(found, want, f"seed {seed}")
 
 
-class GradientsTest(absltest.TestCase):
+class GradientsTest(parameterized.TestCase):
 
-  def test_gradients(self):
+  @parameterized.product(rows=_ROWS)
+  def test_gradients(self, rows):
     operands, cotangents = [], []
     for seed, function in zip(
         generated.seeds(_GROUP), generated.functions(_GROUP)
     ):
-      operands.append(_operands(seed))
+      operands.append(_operands(seed, rows))
       results = jax.eval_shape(jax.vmap(function), *operands[-1])
       cotangents.append(
           tuple(_cotangents(np.random.default_rng(seed), results))
