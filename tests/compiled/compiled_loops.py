@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jax_ffi_ops.compile compiles each outermost loop of jax.lax.
+
+Import this before what imports loops from jax.lax. Tests of other packages then
+check what is compiled.
+"""
+
+import functools
+
+from jax import lax
+
+from jax_ffi_ops.compiled import compile  # pylint: disable=redefined-builtin
+from jax_ffi_ops.compiled import Compiled
+
+made: list[Compiled] = []
+_tracing: list[Compiled] = []
+
+
+def _called(loop, *args):
+  """Calls a loop: compiled, but within another it is a part of that."""
+  if _tracing:
+    return loop(*args)
+
+  def own(*args):
+    _tracing.append(function)
+    try:
+      return loop(*args)
+    finally:
+      _tracing.pop()
+
+  # However few rows there are: the rule may leave them to jax.
+  function = compile(own, least_rows=(1, 1))
+  made.append(function)
+  return function(*args)
+
+
+@functools.wraps(lax.scan)
+def _scan(f, init, xs=None, *args, loop=lax.scan, **kwargs):
+  own = lambda init, xs: loop(f, init, xs, *args, **kwargs)
+  return _called(own, init, xs)
+
+
+@functools.wraps(lax.while_loop)
+def _while_loop(cond_fun, body_fun, init_val, loop=lax.while_loop):
+  own = lambda init_val: loop(cond_fun, body_fun, init_val)
+  return _called(own, init_val)
+
+
+lax.scan, lax.while_loop = _scan, _while_loop
