@@ -4,8 +4,6 @@
 The reference is the function itself, as jax computes it.
 """
 
-import copy
-import functools
 import threading
 import warnings
 

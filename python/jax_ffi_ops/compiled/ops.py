@@ -18,7 +18,6 @@ from jax_ffi_ops.kit.declare.groups import Choice
 from jax_ffi_ops.kit.declare.groups import Derivatives
 from jax_ffi_ops.kit.declare.groups import Results
 from jax_ffi_ops.kit.function import Op
-from jax_ffi_ops.loops import handler
 
 
 class Options(NamedTuple):
