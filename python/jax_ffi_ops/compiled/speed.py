@@ -19,6 +19,8 @@ LeastRows = tuple[float, float]
 # A product of a matrix and a vector: XLA compiles it into the loop. From so
 # many multiplications on, the passes pay from so many rows on.
 _VECTOR_PRODUCTS = {256: (8, 8), 1024: (64, NEVER), 4096: (NEVER, NEVER)}
+# Those of long, narrow matrices are no faster there.
+_NARROW = 16
 # One of two matrices is a call of a library there, which costs a microsecond.
 _MATRIX_PRODUCTS = {1 << 15: (NEVER, NEVER)}
 # Outside of loops, where it is computed once.
@@ -80,7 +82,10 @@ def _size(shape):
 
 
 def _product(equation) -> tuple[bool, int]:
-  """Returns whether it is of two matrices, and its multiplications."""
+  """Returns whether it is of two matrices, and its multiplications.
+
+  Those of a vector and a narrow matrix do not count.
+  """
   (contracted, _), (batch, _) = equation.params["dimension_numbers"]
   left, right = (x.aval.shape for x in equation.invars)
   depth = _size([left[d] for d in contracted])
@@ -88,4 +93,6 @@ def _product(equation) -> tuple[bool, int]:
   rows, columns = (
       _size(shape) // max(1, depth * batches) for shape in (left, right)
   )
+  if min(rows, columns) == 1 and min(max(rows, columns), depth) < _NARROW:
+    return False, 0
   return min(rows, columns) > 1, rows * columns * depth * batches
