@@ -315,6 +315,22 @@ class SizesTest(parameterized.TestCase):
     )
     self.assertLen(fast.ops, 2)
 
+  def test_sizes_under_other_settings_of_jax(self):
+    """What jax makes of a function depends on its settings, too."""
+
+    def function(x):
+      return jax.lax.scan(lambda c, t: (c * 0.5 + t, c), jnp.zeros(()), x)
+
+    fast = compile(function)
+    for n in (50, 100):
+      fast(jnp.ones(n, jnp.float32))
+    x = jnp.linspace(0, 1, 200, dtype=jnp.float32)
+    with jax.enable_x64(True):
+      found, expected = fast(x), function(x)
+    for own, other in zip(found, expected):
+      self.assertEqual(own.dtype, other.dtype)
+      np.testing.assert_allclose(own, other, 1e-12)
+
   def test_small_sizes_are_fixed(self):
     fast = compile(_loop)
     for n in (3, 4, 5):

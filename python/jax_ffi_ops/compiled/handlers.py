@@ -14,6 +14,8 @@ import threading
 from typing import Any
 import warnings
 
+import jax
+
 from jax_ffi_ops.compiled import runtime
 from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit import toolchain
@@ -54,6 +56,7 @@ class Handlers(Library):
     super().__init__("")
     self.objects: dict[str, str] = {}  # By target: their paths.
     self.least_rows = least_rows
+    self._x64 = jax.config.jax_enable_x64  # As the program was traced.
     self._op: Declaration | None = None
     self._refusals: dict[bool, str] = {}
     self._warned: set[bool] = set()
@@ -129,7 +132,7 @@ class Handlers(Library):
 
   def _kernel(self, backward, shared=()):
     if (backward, shared) not in self._kernels:
-      found = kernels.kernels_of(self._op, [{}], shared, backward)
+      found = kernels.kernels_of(self._op, [{}], shared, backward, self._x64)
       self._kernels[backward, shared] = found[0]
     return self._kernels[backward, shared]
 

@@ -16,6 +16,16 @@ from jax_ffi_ops.loops.jaxprs import is_key
 _LARGEST_IN_TEXT = 64
 
 
+# What jax makes of a function depends on these, too.
+_SETTINGS = (
+    "jax_default_matmul_precision",
+    "jax_default_prng_impl",
+    "jax_enable_x64",
+    "jax_numpy_dtype_promotion",
+    "jax_numpy_rank_promotion",
+    "jax_threefry_partitionable",
+)
+
 # In the keys of jax's caches: what is traced of a part is no call of an op.
 _outer = jax.make_user_context(False)
 
@@ -62,7 +72,8 @@ class Calls:
     self.shapes = tuple(x.shape for x in avals)
     self._types = [(x.dtype, x.weak_type) for x in avals]
     kinds = [str(jax.typeof(x).dtype) for x in arrays]
-    self.key = (tree, *self._static, *self._types, *kinds)
+    settings = (getattr(jax.config, name) for name in _SETTINGS)
+    self.key = (tree, *self._static, *self._types, *kinds, *settings)
 
   def traced(self, shapes: Sequence[Sequence[Any]] | None = None) -> Program:
     """Traces the function.

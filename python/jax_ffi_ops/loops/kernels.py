@@ -76,6 +76,7 @@ def kernels_of(
     cores: Sequence[Core],
     shared: Sequence[str],
     backward: bool,
+    x64: bool | None = None,
 ) -> list[Kernel]:
   """Returns the kernels of an op's forward or backward handler.
 
@@ -85,12 +86,14 @@ def kernels_of(
       are not there are open.
     shared: operands that all rows of a call usually have in common.
     backward: which handler.
+    x64: whether jax has 64 bits in the reference; by default, if operands have.
   """
   _check(op, cores, shared, backward)
   found = []
   for core, dtypes in itertools.product(cores, _dtypes(op)):
     name = f"{'Backward' if backward else 'Forward'}{len(found)}"
-    with jax.enable_x64(any(d.itemsize == 8 for d in dtypes.values())):
+    has_64_bits = any(d.itemsize == 8 for d in dtypes.values())
+    with jax.enable_x64(has_64_bits if x64 is None else x64):
       try:
         found.append(_kernel(op, name, core, dtypes, shared, backward))
       except errors.Unsupported as error:
