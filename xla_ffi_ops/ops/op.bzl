@@ -5,16 +5,17 @@ load("@rules_python//python:defs.bzl", "py_library")
 load("//xla_ffi_ops:defs.bzl", "xla_ffi_extension", "xla_ffi_op_library")
 load("//xla_ffi_ops:options.bzl", "WARNINGS")
 
-def native_op(name, deps = []):
+def native_op(name, deps = [], copts = []):
     """The xla_ffi_op_library `name`_ffi in the op's folder, with the options that all ops here have.
 
     Args:
       name: of the op and of its folder below xla_ffi_ops/ops.
       deps: the formula of each op whose formulas this one uses.
+      copts: more options of its C++.
     """
     xla_ffi_op_library(
         name = name + "_ffi",
-        copts = WARNINGS,
+        copts = WARNINGS + copts,
         cuda_copts = WARNINGS + ["-compress-mode=size"],
         visibility = ["//visibility:public"],
         deps = deps,

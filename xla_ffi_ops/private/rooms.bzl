@@ -10,7 +10,8 @@ ROOMS = {
     "rows": ["vec", "threads", "handler", "cuda"],
     "scans": ["vec", "threads", "handler"],
     "sorting": ["vec", "threads", "handler"],
-    "loops": ["vec", "threads", "handler"],
+    "linalg": ["vec", "threads", "handler"],
+    "loops": ["vec", "threads", "handler", "linalg"],
 }
 
 def above(room):

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call of a kernel of matrices: groups of them become lanes of vectors, and
+// their results become matrices again, each once.
+#ifndef XLA_FFI_OPS_LINALG_GROUPS_H_
+#define XLA_FFI_OPS_LINALG_GROUPS_H_
+
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "xla_ffi_ops/linalg/number.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/lanes/lane_rows.h"
+#include "xla_ffi_ops/vec/row_map.h"
+#include "xla_ffi_ops/vec/vec.h"
+
+namespace xla_ffi_ops::linalg {
+
+// An array of a call, and where a kernel has a matrix of it: from the element
+// `place` of its memory on.
+template <typename T>
+struct Placed {
+  Rows<T> rows;
+  int64_t place;
+};
+
+// A call of a kernel, and the elements of memory that a matrix of it takes.
+template <typename T>
+struct MatrixCall {
+  static constexpr int kMost = 5;
+
+  void Add(Rows<const T> rows, int64_t place) {
+    operands[operand_count++] = {rows, place};
+  }
+  void Add(Rows<T> rows, int64_t place) {
+    results[result_count++] = {rows, place};
+  }
+
+  int64_t memory;
+  int operand_count = 0, result_count = 0;
+  Placed<const T> operands[kMost];
+  Placed<T> results[kMost];
+  // An operand and results of integers: a kernel has them as numbers.
+  Placed<const int32_t> from_integers = {{nullptr, 0, {}}, 0};
+  int integer_count = 0;
+  Placed<int32_t> integers[2];
+};
+
+namespace internal {
+
+// The number that a vector is of, and how many of it an element of T has.
+template <typename T>
+struct NumberOf {
+  using type = T;
+  static constexpr int kParts = 1;
+  template <typename V>
+  using As = V;
+};
+template <typename R>
+struct NumberOf<std::complex<R>> {
+  using type = R;
+  static constexpr int kParts = 2;
+  template <typename V>
+  using As = Complex<V>;
+};
+
+// `count` matrices from `begin` on; other lanes are copies of the first.
+template <int lanes, typename T, typename Kernel>
+XLA_FFI_OPS_HD void RunGroup(const MatrixCall<T>& call, const Kernel& kernel,
+                             int64_t begin, int count, void* memory) {
+  using N = NumberOf<T>;
+  using R = typename N::type;
+  using V = typename N::template As<xla_ffi_ops::internal::Vec<R, lanes>>;
+  R* const numbers = static_cast<R*>(memory);
+  const auto at = [&](int64_t place) XLA_FFI_OPS_INLINED {
+    return numbers + place * N::kParts * lanes;
+  };
+  int64_t index[lanes];
+  for (int i = 0; i < lanes; ++i) index[i] = begin + (i < count ? i : 0);
+  for (int a = 0; a < call.operand_count; ++a) {
+    const auto& [rows, place] = call.operands[a];
+    const R* from[lanes];
+    for (int i = 0; i < lanes; ++i) {
+      from[i] = reinterpret_cast<const R*>(rows[index[i]]);
+    }
+    xla_ffi_ops::internal::CopyLanes<true, lanes>(from, rows.cols * N::kParts,
+                                                  at(place));
+  }
+  if (call.from_integers.rows.data != nullptr) {
+    const auto& [rows, place] = call.from_integers;
+    for (int i = 0; i < lanes; ++i) {
+      for (int64_t j = 0; j < rows.cols; ++j) {
+        at(place + j)[i] = static_cast<R>(rows[index[i]][j]);
+      }
+    }
+  }
+  kernel(static_cast<V*>(memory));
+  for (int a = 0; a < call.result_count; ++a) {
+    const auto& [rows, place] = call.results[a];
+    R* to[lanes];
+    for (int i = 0; i < lanes; ++i) {
+      to[i] = reinterpret_cast<R*>(rows[index[i]]);
+    }
+    xla_ffi_ops::internal::CopyLanes<false, lanes>(to, rows.cols * N::kParts,
+                                                   at(place));
+  }
+  for (int a = 0; a < call.integer_count; ++a) {
+    const auto& [rows, place] = call.integers[a];
+    for (int i = 0; i < count; ++i) {
+      for (int64_t j = 0; j < rows.cols; ++j) {
+        rows[index[i]][j] = static_cast<int32_t>(at(place + j)[i]);
+      }
+    }
+  }
+}
+
+// The largest vector.
+inline constexpr std::align_val_t kAlignment{64};
+struct Delete {
+  void operator()(char* memory) const {
+    ::operator delete[](memory, kAlignment);
+  }
+};
+
+}  // namespace internal
+
+// How many matrices of T are computed at a time.
+template <typename T>
+int64_t MatricesAtOnce() {
+  const int64_t bytes = CpuLevel() == 4   ? kVectorBytes<4>
+                        : CpuLevel() == 3 ? kVectorBytes<3>
+                                          : kVectorBytes<1>;
+  return bytes / sizeof(typename internal::NumberOf<T>::type);
+}
+
+// Runs a kernel, a function of V* that is inlined, for the matrices [begin,
+// end).
+template <typename T, typename Kernel>
+void ForMatrices(const MatrixCall<T>& call, const Kernel& kernel, int64_t begin,
+                 int64_t end) {
+  const int64_t at_once = MatricesAtOnce<T>();
+  const std::unique_ptr<char[], internal::Delete> memory(
+      new (internal::kAlignment) char[sizeof(T) * call.memory * at_once]);
+  for (; begin < end; begin += at_once) {
+    const int count = static_cast<int>(std::min(at_once, end - begin));
+    AtCpuLevel([&](auto level) XLA_FFI_OPS_INLINED {
+      math::AssumeLevel<level>();
+      constexpr int lanes =
+          kVectorBytes<level> / sizeof(typename internal::NumberOf<T>::type);
+      internal::RunGroup<lanes>(call, kernel, begin, count, memory.get());
+    });
+  }
+}
+
+}  // namespace xla_ffi_ops::linalg
+
+#endif  // XLA_FFI_OPS_LINALG_GROUPS_H_

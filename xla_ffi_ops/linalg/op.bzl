@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The targets of an op of matrices."""
+
+load("//xla_ffi_ops/ops:op.bzl", "native_op")
+
+def matrix_op(name):
+    """native_op, with the options that vectors as values need (vec/vec.h)."""
+    native_op(
+        name = name,
+        copts = ["-Wno-psabi"],
+        deps = ["//xla_ffi_ops/linalg"],
+    )
