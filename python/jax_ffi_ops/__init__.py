@@ -3,8 +3,8 @@
 
 An op is the function of its name in the module of its name in jax_ffi_ops.ops.
 Its shared object is loaded when the name is first used. What is made of ops, and
-has no shared object, is in jax_ffi_ops.composed. `compile` makes ops of functions
-of yours.
+has no shared object, is in jax_ffi_ops.composed. `linalg` has what jax.numpy.linalg
+has. `compile` makes ops of functions of yours.
 """
 
 import importlib
@@ -15,6 +15,7 @@ from jax_ffi_ops import kit as kit
 from jax_ffi_ops.heap import keep_freed_memory as keep_freed_memory
 
 if TYPE_CHECKING:
+  from jax_ffi_ops import linalg as linalg
   from jax_ffi_ops.compiled import compile as compile
   from jax_ffi_ops.composed.argmax import argmax as argmax
   from jax_ffi_ops.composed.argmin import argmin as argmin
@@ -75,6 +76,8 @@ def load() -> None:
   for name in _ops():
     for op in kit.function.ops_of(_load(name)):
       op.declaration.library.load()
+  if _in_folder("linalg"):
+    _load("linalg").operands.LIBRARY.load()
 
 
 def _ops() -> list[str]:
@@ -92,6 +95,8 @@ def _load(name):
 
     globals()[name] = compile
     return compile
+  if name == "linalg" and _in_folder("linalg"):
+    return importlib.import_module("jax_ffi_ops.linalg")
   # Submodules are asked for here, too, before they are imported.
   for folder in ("ops", "composed"):
     if not name.startswith("_") and name in _in_folder(folder):
@@ -108,4 +113,5 @@ if not TYPE_CHECKING:  # A type checker is to know that other names are wrong.
 
 def __dir__() -> list[str]:
   found = {*globals(), *_ops(), *_in_folder("composed")}
-  return sorted(found | ({"compile"} if _in_folder("compiled") else set()))
+  found |= {"compile"} if _in_folder("compiled") else set()
+  return sorted(found | ({"linalg"} if _in_folder("linalg") else set()))

@@ -38,12 +38,15 @@ struct MatrixCall {
   void Add(Rows<T> rows, int64_t place) {
     results[result_count++] = {rows, place};
   }
+  void Add(Rows<int32_t> rows, int64_t place) {
+    integers[integer_count++] = {rows, place};
+  }
 
   int64_t memory;
   int operand_count = 0, result_count = 0;
   Placed<const T> operands[kMost];
   Placed<T> results[kMost];
-  // An operand and results of integers: a kernel has them as numbers.
+  // An operand and results of integers: a kernel has them as real numbers.
   Placed<const int32_t> from_integers = {{nullptr, 0, {}}, 0};
   int integer_count = 0;
   Placed<int32_t> integers[2];
@@ -93,7 +96,7 @@ XLA_FFI_OPS_HD void RunGroup(const MatrixCall<T>& call, const Kernel& kernel,
     const auto& [rows, place] = call.from_integers;
     for (int i = 0; i < lanes; ++i) {
       for (int64_t j = 0; j < rows.cols; ++j) {
-        at(place + j)[i] = static_cast<R>(rows[index[i]][j]);
+        at(place)[j * lanes + i] = static_cast<R>(rows[index[i]][j]);
       }
     }
   }
@@ -111,7 +114,7 @@ XLA_FFI_OPS_HD void RunGroup(const MatrixCall<T>& call, const Kernel& kernel,
     const auto& [rows, place] = call.integers[a];
     for (int i = 0; i < count; ++i) {
       for (int64_t j = 0; j < rows.cols; ++j) {
-        rows[index[i]][j] = static_cast<int32_t>(at(place + j)[i]);
+        rows[index[i]][j] = static_cast<int32_t>(at(place)[j * lanes + i]);
       }
     }
   }

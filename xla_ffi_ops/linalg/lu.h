@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/linalg/number.h"
+#include "xla_ffi_ops/linalg/triangular.h"
 #include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops::linalg {
@@ -100,8 +101,7 @@ XLA_FFI_OPS_HD void SubtractRow(V factor, int64_t from, int64_t n, const V* x,
 // column of L is 0. The same is done to the rows of b, [m, k]: y = L^-1 P b.
 template <typename M, typename N, typename V>
 XLA_FFI_OPS_HD void LuFactor(M m, N n, V* a, V* lu,
-                             const Pivoting<Real<V>>& found, int64_t k = 0,
-                             V* b = nullptr, V* y = nullptr) {
+                             const Pivoting<Real<V>>& found) {
   using R = Real<V>;
   const R one = Fill<R>(1);
   R here{};
@@ -112,7 +112,6 @@ XLA_FFI_OPS_HD void LuFactor(M m, N n, V* a, V* lu,
     internal::ChooseRow(m, n, t, here, std::min<int64_t>(t, n - 1), a, found);
     V* const chosen = lu + t * n;
     internal::CopyRow(m, n, found.chosen, a, chosen);
-    if (k > 0) internal::CopyRow(m, k, found.chosen, b, y + t * k);
     if (t >= n) continue;
     const V pivot = chosen[t];
     const auto is_zero = Size(pivot) == R{};
@@ -122,55 +121,42 @@ XLA_FFI_OPS_HD void LuFactor(M m, N n, V* a, V* lu,
       const V factor = Times(other[t], scale);
       other[t] = factor;
       internal::SubtractRow(factor, t + 1, n, chosen, other);
-      if (k > 0) internal::SubtractRow(factor, 0, k, y + t * k, b + i * k);
     }
   }
 }
 
-// Solves U x = y in place, [n, k], for the upper triangle of lu.
-template <typename N, typename V>
-XLA_FFI_OPS_HD void SolveUpper(N n, int64_t k, const V* lu, V* y) {
-  for (int64_t t = n - 1; t >= 0; --t) {
-    const V scale = Reciprocal(lu[t * n + t]);
+// Solves A x = b, [n, k], for the factors of A.
+template <typename N, typename K, typename V>
+XLA_FFI_OPS_HD void LuSolve(N n, K k, const V* lu, const Real<V>* order,
+                            const V* b, V* x) {
+  using R = Real<V>;
+  for (int64_t t = 0; t < n; ++t) {  // P b
     for (int64_t j = 0; j < k; ++j) {
-      V x = y[t * k + j];
-      for (int64_t i = t + 1; i < n; ++i) {
-        x = MulSub(lu[t * n + i], y[i * k + j], x);
+      V found = b[j];
+      R counted = Fill<R>(1);
+      for (int64_t i = 1; i < n; ++i, counted += Fill<R>(1)) {
+        found = Select(order[t] == counted, b[i * k + j], found);
       }
-      y[t * k + j] = Times(x, scale);
+      x[t * k + j] = found;
     }
   }
+  SolveTriangular(n, k, {true, false, false, true}, lu, x);
+  SolveTriangular(n, k, {false, false, false, false}, lu, x);
 }
 
 // Solves A^T x = b, [n, k], for the factors of A. b is overwritten.
-template <typename N, typename V>
-XLA_FFI_OPS_HD void SolveTransposed(N n, int64_t k, const V* lu,
-                                    const Real<V>* order, V* b, V* x) {
-  for (int64_t t = 0; t < n; ++t) {  // U^T
-    const V scale = Reciprocal(lu[t * n + t]);
-    for (int64_t j = 0; j < k; ++j) {
-      V z = b[t * k + j];
-      for (int64_t i = 0; i < t; ++i) {
-        z = MulSub(lu[i * n + t], b[i * k + j], z);
-      }
-      b[t * k + j] = Times(z, scale);
-    }
-  }
-  for (int64_t t = n - 1; t >= 0; --t) {  // L^T
-    for (int64_t j = 0; j < k; ++j) {
-      V z = b[t * k + j];
-      for (int64_t i = t + 1; i < n; ++i) {
-        z = MulSub(lu[i * n + t], b[i * k + j], z);
-      }
-      b[t * k + j] = z;
-    }
-  }
-  Real<V> here{};
-  for (int64_t i = 0; i < n; ++i, here += Fill<Real<V>>(1)) {
+template <typename N, typename K, typename V>
+XLA_FFI_OPS_HD void LuSolveTransposed(N n, K k, const V* lu,
+                                      const Real<V>* order, V* b, V* x) {
+  using R = Real<V>;
+  SolveTriangular(n, k, {false, true, false, false}, lu, b);
+  SolveTriangular(n, k, {true, true, false, true}, lu, b);
+  R counted{};
+  for (int64_t i = 0; i < n; ++i, counted += Fill<R>(1)) {  // P^T b
     for (int64_t j = 0; j < k; ++j) {
       V found = b[j];
       for (int64_t t = 1; t < n; ++t) {
-        found = Select(order[t] == here, b[t * k + j], found);
+        found = Select(order[t] == counted, b[t * k + j], found);
       }
       x[i * k + j] = found;
     }

@@ -121,6 +121,12 @@ XLA_FFI_OPS_HD V Conj(V x) {
     return x;
   }
 }
+// Conjugates n numbers in place.
+template <typename V>
+XLA_FFI_OPS_HD void Conjugate(int64_t n, V* x) {
+  for (int64_t i = 0; kIsComplex<V> && i < n; ++i) x[i] = Conj(x[i]);
+}
+
 template <typename V>
 XLA_FFI_OPS_HD Real<V> RealPart(V x) {
   if constexpr (kIsComplex<V>) {
@@ -208,6 +214,17 @@ template <int64_t... sizes, typename Body>
 XLA_FFI_OPS_HD void AtSize(int64_t n, const Body& body) {
   const bool found = ((n == sizes && (body(Fixed<sizes>()), true)) || ...);
   if (!found) body(n);
+}
+
+// The same for the rows of a matrix of V. Of more rows, loops cost little; of
+// complex numbers, too, which have four times as much to compute.
+template <typename V, typename Body>
+XLA_FFI_OPS_HD void AtRows(int64_t n, const Body& body) {
+  if constexpr (kIsComplex<V>) {
+    body(n);
+  } else {
+    AtSize<2, 3, 4>(n, body);
+  }
 }
 
 }  // namespace xla_ffi_ops::linalg

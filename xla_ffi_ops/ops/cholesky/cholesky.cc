@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <type_traits>
 
 #include "xla_ffi_ops/linalg/cholesky.h"
 #include "xla_ffi_ops/linalg/groups.h"
@@ -21,7 +22,8 @@ void RunCholesky(const CholeskyFactors<T>& factors, int64_t begin,
   call.Add(factors.a, 0);
   call.Add(factors.l, 0);
   const auto kernel = [=](auto* a) XLA_FFI_OPS_INLINED {
-    linalg::AtSize<2, 3, 4>(n, [&](auto size) XLA_FFI_OPS_INLINED {
+    using V = std::decay_t<decltype(*a)>;
+    linalg::AtRows<V>(n, [&](auto size) XLA_FFI_OPS_INLINED {
       if (symmetrize) linalg::SymmetrizeLower(size, a);
       linalg::Cholesky(size, a);
     });
@@ -40,10 +42,8 @@ void RunCholesky(const CholeskyGradients<T>& gradients, int64_t begin,
   call.Add(gradients.dl, n * n);
   call.Add(gradients.da, 2 * n * n);
   const auto kernel = [=](auto* l) XLA_FFI_OPS_INLINED {
-    linalg::AtSize<2, 3, 4>(n, [&](auto size) XLA_FFI_OPS_INLINED {
-      linalg::CholeskyGradient(size, l, l + n * n, l + 2 * n * n);
-      if (symmetrize) linalg::Symmetrize(size, l + 2 * n * n);
-    });
+    linalg::CholeskyGradient(n, l, l + n * n, l + 2 * n * n);
+    if (symmetrize) linalg::Symmetrize(n, l + 2 * n * n);
   };
   linalg::ForMatrices(call, kernel, begin, end);
 }

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What functions of small matrices take, and which calls they leave to jax."""
+
+from collections.abc import Mapping
+import pathlib
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit.load.library import Library
+from jax_ffi_ops.kit.operands import ARRAYS
+
+# The handlers of all ops here.
+LIBRARY = Library(
+    pathlib.Path(__file__).with_name("liblinalg_ext.so"), prefix="xla_ffi_ops_"
+)
+
+REAL = (np.dtype(np.float32), np.dtype(np.float64))
+NUMBERS = (*REAL, np.dtype(np.complex64), np.dtype(np.complex128))
+
+# Handlers take so many rows and columns at most: kMostRows of run_matrices.h.
+MOST = 32
+
+
+def choice(least: Mapping[int, int]) -> kit.Choice:
+  """Returns when handlers of (n,n),... run.
+
+  Args:
+    least: from so many rows on, how many matrices a call has at least.
+  """
+
+  def is_faster(a, *others, n, backward, **_):
+    del others, backward
+    matrices = a.size // max(1, n * n)
+    return matrices >= max(
+        (count for rows, count in least.items() if n >= rows), default=0
+    )
+
+  return kit.Choice(
+      use_handler=lambda *_, n, **__: n <= MOST, is_faster=is_faster
+  )
+
+
+def inexact(
+    *arrays: Any, dtypes: tuple[np.dtype, ...] = NUMBERS
+) -> list[jax.Array] | None:
+  """Returns arrays in the dtype that they promote to; None: jax's to judge."""
+  if not all(isinstance(a, ARRAYS) for a in arrays):
+    return None
+  found = [jnp.asarray(a) for a in arrays]
+  dtype = jnp.result_type(*found)
+  if not jnp.issubdtype(dtype, jnp.inexact):
+    dtype = jax.dtypes.canonicalize_dtype(float)
+  if dtype not in dtypes:
+    return None
+  return [a.astype(dtype) for a in found]
+
+
+def square(a: Any, dtypes: tuple[np.dtype, ...] = NUMBERS) -> jax.Array | None:
+  """Returns square matrices that handlers may serve; None: jax's to judge."""
+  found = inexact(a, dtypes=dtypes)
+  return found[0] if found and _are_square(found[0]) else None
+
+
+def _are_square(a):
+  return a.ndim >= 2 and a.shape[-1] == a.shape[-2] and _is_small(a.shape[-1])
+
+
+def _is_small(n):
+  return not isinstance(n, int) or n <= MOST
+
+
+def systems(a: Any, b: Any) -> tuple[jax.Array, jax.Array] | None:
+  """Returns a and b of a x = b, [..., n, n] and [..., n, k]; None: jax's.
+
+  Their leading axes broadcast; a vector b, [n], becomes [n, 1].
+  """
+  found = inexact(a, b)
+  if not found or not _are_square(found[0]) or not found[1].ndim:
+    return None
+  a, b = found
+  b = b[:, None] if b.ndim == 1 else b
+  if b.shape[-2] != a.shape[-1] or not _broadcast(a.shape[:-2], b.shape[:-2]):
+    return None
+  rank = max(a.ndim, b.ndim)
+  return tuple(x.reshape((1,) * (rank - x.ndim) + x.shape) for x in (a, b))
+
+
+def _broadcast(a, b):
+  try:
+    jnp.broadcast_shapes(a, b)
+  except ValueError:
+    return False
+  return True
+
+
+def adjoint(x: jax.Array) -> jax.Array:
+  """Returns the conjugate transposes of matrices."""
+  return jnp.conj(x.mT) if jnp.iscomplexobj(x) else x.mT
+
+
+def are_bools(*flags: Any) -> bool:
+  return all(isinstance(flag, bool) for flag in flags)
+
+
+def identity(n: int, like: jax.Array) -> jax.Array:
+  return jnp.eye(n, dtype=like.dtype)
