@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/linalg/number.h"
+#include "xla_ffi_ops/linalg/products.h"
 #include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops::linalg {
@@ -50,35 +51,37 @@ XLA_FFI_OPS_HD void Cholesky(Size n, V* a) {
 //
 // the transpose of dL = L phi(L^-1 dA L^-H) (Murray, Differentiation of the
 // Cholesky decomposition, 2016, equation 8). All are [n, n].
+//
+// Loops go along rows: the distance of columns is a power of two for most
+// sizes, and such lines compete for few places of the cache.
 template <typename Size, typename V>
-XLA_FFI_OPS_HD void CholeskyGradient(Size n, const V* l, V* dl, V* da) {
-  for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = 0; j < n; ++j) {
-      V sum{};
-      for (int64_t k = i; j <= i && k < n; ++k) {
-        sum = MulAdd(l[k * n + i], dl[k * n + j], sum);
-      }
-      da[i * n + j] = i == j ? Scaled(sum, Fill<Real<V>>(0.5)) : sum;
+XLA_FFI_OPS_HD void CholeskyGradient(Size n, const V* l, const V* dl, V* da) {
+  using R = Real<V>;
+  for (int64_t i = 0; i < n * n; ++i) da[i] = V{};
+  for (int64_t k = 0; k < n; ++k) {
+    for (int64_t i = 0; i <= k; ++i) {
+      SubtractRow(-l[k * n + i], i + 1, dl + k * n, da + i * n);
     }
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    da[i * n + i] = Scaled(da[i * n + i], Fill<R>(0.5));
   }
   for (int64_t i = n - 1; i >= 0; --i) {  // L^T x = da, in place
-    const Real<V> scale = 1 / RealPart(l[i * n + i]);
-    for (int64_t j = 0; j < n; ++j) {
-      V x = da[i * n + j];
-      for (int64_t k = i + 1; k < n; ++k) {
-        x = MulSub(l[k * n + i], da[k * n + j], x);
-      }
-      da[i * n + j] = Scaled(x, scale);
+    const R scale = 1 / RealPart(l[i * n + i]);
+    for (int64_t j = 0; j < n; ++j)
+      da[i * n + j] = Scaled(da[i * n + j], scale);
+    for (int64_t k = 0; k < i; ++k) {
+      SubtractRow(l[i * n + k], n, da + i * n, da + k * n);
     }
   }
-  for (int64_t i = 0; i < n; ++i) {  // x conj(L) = da, in place
-    for (int64_t j = n - 1; j >= 0; --j) {
-      const Real<V> scale = 1 / RealPart(l[j * n + j]);
-      V x = da[i * n + j];
-      for (int64_t k = j + 1; k < n; ++k) {
-        x = MulSub(da[i * n + k], Conj(l[k * n + j]), x);
+  for (int64_t j = n - 1; j >= 0; --j) {  // x conj(L) = da, in place
+    const R scale = 1 / RealPart(l[j * n + j]);
+    for (int64_t i = 0; i < n; ++i) {
+      V* const row = da + i * n;
+      row[j] = Scaled(row[j], scale);
+      for (int64_t k = 0; k < j; ++k) {
+        row[k] = MulSub(row[j], Conj(l[j * n + k]), row[k]);
       }
-      da[i * n + j] = Scaled(x, scale);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/linalg/number.h"
+#include "xla_ffi_ops/linalg/products.h"
 #include "xla_ffi_ops/linalg/triangular.h"
 #include "xla_ffi_ops/vec/device.h"
 
@@ -87,13 +88,6 @@ XLA_FFI_OPS_HD void CopyRow(M m, N n, const math::Bits<Real<V>>* chosen,
   }
 }
 
-// y -= factor * x
-template <typename V>
-XLA_FFI_OPS_HD void SubtractRow(V factor, int64_t from, int64_t n, const V* x,
-                                V* y) {
-  for (int64_t j = from; j < n; ++j) y[j] = MulSub(factor, x[j], y[j]);
-}
-
 }  // namespace internal
 
 // Factors a, [m, n], which is overwritten: row t of `lu` has row t of L,
@@ -120,7 +114,7 @@ XLA_FFI_OPS_HD void LuFactor(M m, N n, V* a, V* lu,
       V* const other = a + i * n;
       const V factor = Times(other[t], scale);
       other[t] = factor;
-      internal::SubtractRow(factor, t + 1, n, chosen, other);
+      SubtractRow(factor, n - t - 1, chosen + t + 1, other + t + 1);
     }
   }
 }

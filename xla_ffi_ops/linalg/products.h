@@ -47,6 +47,12 @@ XLA_FFI_OPS_HD void Multiply(M m, K k, N n, const V* a, const V* b, V* to) {
   }
 }
 
+// The first n elements of y, less a multiple of those of x.
+template <typename V>
+XLA_FFI_OPS_HD void SubtractRow(V factor, int64_t n, const V* x, V* y) {
+  for (int64_t j = 0; j < n; ++j) y[j] = MulSub(factor, x[j], y[j]);
+}
+
 // (a + a^H) / 2, of the lower triangle alone, or of all.
 template <typename N, typename V>
 XLA_FFI_OPS_HD void SymmetrizeLower(N n, V* a) {

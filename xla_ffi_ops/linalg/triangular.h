@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/linalg/number.h"
+#include "xla_ffi_ops/linalg/products.h"
 #include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops::linalg {
@@ -23,35 +24,29 @@ struct Triangle {
   bool lower, transpose, conjugate, unit_diagonal;
 };
 
-namespace internal {
-
-template <typename V>
-XLA_FFI_OPS_HD V ElementOf(const Triangle& of, int64_t n, const V* a, int64_t i,
-                           int64_t j) {
-  const V x = of.transpose ? a[j * n + i] : a[i * n + j];
-  return of.conjugate ? Conj(x) : x;
-}
-
-}  // namespace internal
-
-// Solves op(A) x = b in place: x, [n, k], has b before.
+// Solves op(A) x = b in place: x, [n, k], has b before. Either form reads rows
+// of a: the distance of columns is a power of two for most sizes, and such
+// lines compete for few places of the cache.
 template <typename N, typename K, typename V>
 XLA_FFI_OPS_HD void SolveTriangular(N n, K k, const Triangle& of, const V* a,
                                     V* x) {
+  const auto at = [&](int64_t i) XLA_FFI_OPS_INLINED {
+    return of.conjugate ? Conj(a[i]) : a[i];
+  };
   const bool is_lower = of.IsLower();
   for (int64_t step = 0; step < n; ++step) {
     const int64_t i = is_lower ? step : n - 1 - step;
-    const int64_t begin = is_lower ? 0 : i + 1, end = is_lower ? i : int64_t(n);
-    const V scale = of.unit_diagonal
-                        ? FromReal<V>(Fill<Real<V>>(1))
-                        : Reciprocal(internal::ElementOf(of, n, a, i, i));
-    for (int64_t c = 0; c < k; ++c) {
-      V found = x[i * k + c];
-      for (int64_t j = begin; j < end; ++j) {
-        found =
-            MulSub(internal::ElementOf(of, n, a, i, j), x[j * k + c], found);
-      }
-      x[i * k + c] = of.unit_diagonal ? found : Times(found, scale);
+    // The columns of row i of a that are in the triangle.
+    const int64_t begin = of.lower ? 0 : i + 1, end = of.lower ? i : int64_t(n);
+    for (int64_t j = begin; !of.transpose && j < end; ++j) {
+      SubtractRow(at(i * n + j), k, x + j * k, x + i * k);
+    }
+    if (!of.unit_diagonal) {
+      const V scale = Reciprocal(at(i * n + i));
+      for (int64_t c = 0; c < k; ++c) x[i * k + c] = Times(x[i * k + c], scale);
+    }
+    for (int64_t j = begin; of.transpose && j < end; ++j) {
+      SubtractRow(at(i * n + j), k, x + i * k, x + j * k);
     }
   }
 }

@@ -42,8 +42,11 @@ void RunCholesky(const CholeskyGradients<T>& gradients, int64_t begin,
   call.Add(gradients.dl, n * n);
   call.Add(gradients.da, 2 * n * n);
   const auto kernel = [=](auto* l) XLA_FFI_OPS_INLINED {
-    linalg::CholeskyGradient(n, l, l + n * n, l + 2 * n * n);
-    if (symmetrize) linalg::Symmetrize(n, l + 2 * n * n);
+    using V = std::decay_t<decltype(*l)>;
+    linalg::AtRows<V>(n, [&](auto size) XLA_FFI_OPS_INLINED {
+      linalg::CholeskyGradient(size, l, l + n * n, l + 2 * n * n);
+      if (symmetrize) linalg::Symmetrize(size, l + 2 * n * n);
+    });
   };
   linalg::ForMatrices(call, kernel, begin, end);
 }

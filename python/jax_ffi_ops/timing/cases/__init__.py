@@ -3,6 +3,7 @@
 
 from jax_ffi_ops.timing.case import Timed
 from jax_ffi_ops.timing.cases import filters
+from jax_ffi_ops.timing.cases import matrices
 from jax_ffi_ops.timing.cases import norms
 from jax_ffi_ops.timing.cases import recurrences
 from jax_ffi_ops.timing.cases import scans
@@ -10,7 +11,16 @@ from jax_ffi_ops.timing.cases import selections
 from jax_ffi_ops.timing.cases import sorts
 from jax_ffi_ops.timing.cases import systems
 
-_FAMILIES = filters, norms, recurrences, scans, selections, sorts, systems
+_FAMILIES = (
+    filters,
+    matrices,
+    norms,
+    recurrences,
+    scans,
+    selections,
+    sorts,
+    systems,
+)
 CASES: dict[str, Timed] = dict(
     sorted(pair for family in _FAMILIES for pair in family.CASES.items())
 )

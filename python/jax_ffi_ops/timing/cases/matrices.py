@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of linear algebra, in matrices x rows."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+import jax_ffi_ops
+from jax_ffi_ops.timing.case import Timed
+from jax_ffi_ops.timing.operands import Array
+from jax_ffi_ops.timing.operands import array
+
+_MATRICES = dict(
+    sizes=("100x3", "10000x3", "10000x4", "10000x8", "10000x16", "1000x32"),
+    typical="10000x4",
+    dtypes=("float32", "float64"),
+)
+
+
+def _draw_definite(key, shape):
+  """Symmetric matrices with eigenvalues from 1 on."""
+  a = jax.random.normal(key, shape)
+  n = shape[-1]
+  return a @ a.mT / n + jnp.eye(n)
+
+
+def _definite(matrices, n):
+  return (Array((matrices, n, n), _draw_definite),)
+
+
+def _systems(matrices, n):
+  return *_definite(matrices, n), array(matrices, n, 1)
+
+
+def _of(name: str) -> Callable[..., jax.Array]:
+  """Returns the function of linalg, which loads when it is called."""
+  return lambda *arrays: getattr(jax_ffi_ops.linalg, name)(*arrays)
+
+
+def _case(name, **others):
+  return Timed(
+      _of(name),
+      {"jax.numpy.linalg": getattr(jnp.linalg, name)},
+      **{"operands": _definite, **_MATRICES, **others},
+  )
+
+
+CASES = {
+    "linalg.cholesky": _case("cholesky", streams={"forward": 2, "backward": 3}),
+    "linalg.inv": _case("inv", streams={"forward": 2, "backward": 3}),
+    "linalg.solve": _case(
+        "solve", operands=_systems, streams={"forward": 2, "backward": 3}
+    ),
+}
