@@ -4,6 +4,7 @@
 The reference is the function itself, as jax computes it.
 """
 
+import functools
 import threading
 import warnings
 
@@ -23,6 +24,12 @@ _RTOL = 1e-4
 
 def _loop(x, n=5):
   return jax.lax.fori_loop(0, n, lambda i, c: jnp.sin(c) + 0.1 * i, x)
+
+
+class _Loop:
+
+  def __call__(self, x):
+    return _loop(x)
 
 
 def _walk(key, x):
@@ -60,6 +67,8 @@ def _key_data(tree):
 _CALLS = {
     "eager": (lambda c, x: c(_loop)(x), _X),
     "jit": (lambda c, x: jax.jit(c(_loop))(x), _X),
+    "a partial": (lambda c, x: c(functools.partial(_loop, n=3))(x), _X),
+    "an object": (lambda c, x: c(_Loop())(x), _X),
     "pytrees": (
         lambda c, d: c(lambda d: {"a": _loop(d["x"]) * d["s"], "b": (_X,)})(d),
         {"x": _X, "s": 2.0},

@@ -40,6 +40,13 @@ class _Alike(NamedTuple):
   patterns: dict[sizes.Pattern, Op | None]
 
 
+def _name_of(function):
+  """Returns the name of a function, which a partial or an object lacks."""
+  while isinstance(function, functools.partial):
+    function = function.func
+  return getattr(function, "__name__", type(function).__name__)
+
+
 class Compiled:
   """A function whose loops are C++; call it as the function itself."""
 
@@ -50,6 +57,7 @@ class Compiled:
       options: Options,
   ):
     functools.update_wrapper(self, function)
+    self.__name__ = _name_of(function)
     self._function = function
     self._static_argnames = static_argnames
     self._options = options
