@@ -400,6 +400,9 @@ class KitRulesTest(parameterized.TestCase):
           ValueError, "the call must run a handler: `u"
       ):
         lowered(operand, np.ones(5, np.float32))
+      with kit.using("reference"):
+        for x in (_W, np.ones(5, np.float32)):
+          self.assertNotIn("@kit_test_op", lowered(operand, x))
 
   @parameterized.parameters("", "handlers", True, None)
   def test_neither_handler_nor_reference(self, what):

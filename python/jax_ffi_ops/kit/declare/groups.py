@@ -102,7 +102,7 @@ class Choice:
     strict: whether it is an error that a call would run the reference on a
       platform with handlers. It is for ops whose handlers are compiled for some
       cores alone. Gradients by `Derivatives.transpose` are no error: they have
-      no handler.
+      no handler. Nor is what a caller asks for by `kit.using("reference")`.
   """
 
   is_faster: Callable[..., bool] | None = None

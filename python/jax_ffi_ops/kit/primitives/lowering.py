@@ -62,7 +62,7 @@ def register(
     decision = call.decided(platform, ctx.avals_in)
     if not decision.runs_handler:
       is_error = call.op.strict or call.preference is Preference.HANDLER
-      if is_error and decision.code is not Code.TRANSPOSED:
+      if is_error and decision.code not in (Code.ASKED, Code.TRANSPOSED):
         _raise_no_handler(call, decision.reason)
       return by_reference(ctx, *operands, call=call)
     bind = functools.partial(primitive.bind, call=call)
