@@ -70,54 +70,78 @@ struct NumberOf<std::complex<R>> {
   using As = Complex<V>;
 };
 
-// `count` matrices from `begin` on; other lanes are copies of the first.
-template <int lanes, typename T, typename Kernel>
-XLA_FFI_OPS_HD void RunGroup(const MatrixCall<T>& call, const Kernel& kernel,
-                             int64_t begin, int count, void* memory) {
+// Where matrices [begin, begin + count) are; other lanes have the first.
+template <int lanes, typename R, typename T>
+XLA_FFI_OPS_HD void FindRows(const Rows<T>& rows, int64_t begin, int count,
+                             R** found) {
+  const auto place = [&](int i) XLA_FFI_OPS_INLINED { return i < count ? i : 0; };
+  if (rows.map.dims == 1) {  // Vectors count these, at once.
+    R* const first = reinterpret_cast<R*>(rows[begin]);
+    const int64_t step = rows.map.stride[0] * rows.cols * sizeof(T) / sizeof(R);
+    for (int i = 0; i < lanes; ++i) found[i] = first + place(i) * step;
+  } else {
+    for (int i = 0; i < lanes; ++i) {
+      found[i] = reinterpret_cast<R*>(rows[begin + place(i)]);
+    }
+  }
+}
+
+// The operands of matrices [begin, begin + count) become lanes; and lanes
+// become their results. Of these functions there is one for all kernels.
+template <int level, typename T>
+void LoadGroup(const MatrixCall<T>& call, int64_t begin, int count,
+               void* memory) {
   using N = NumberOf<T>;
   using R = typename N::type;
-  using V = typename N::template As<xla_ffi_ops::internal::Vec<R, lanes>>;
-  R* const numbers = static_cast<R*>(memory);
-  const auto at = [&](int64_t place) XLA_FFI_OPS_INLINED {
-    return numbers + place * N::kParts * lanes;
-  };
-  int64_t index[lanes];
-  for (int i = 0; i < lanes; ++i) index[i] = begin + (i < count ? i : 0);
-  for (int a = 0; a < call.operand_count; ++a) {
-    const auto& [rows, place] = call.operands[a];
-    const R* from[lanes];
-    for (int i = 0; i < lanes; ++i) {
-      from[i] = reinterpret_cast<const R*>(rows[index[i]]);
+  AtLevel<level>([&]() XLA_FFI_OPS_INLINED {
+    constexpr int lanes = kVectorBytes<level> / sizeof(R);
+    const auto at = [&](int64_t place) XLA_FFI_OPS_INLINED {
+      return static_cast<R*>(memory) + place * N::kParts * lanes;
+    };
+    for (int a = 0; a < call.operand_count; ++a) {
+      const auto& [rows, place] = call.operands[a];
+      const R* from[lanes];
+      FindRows<lanes>(rows, begin, count, from);
+      xla_ffi_ops::internal::CopyLanes<true, lanes>(from, rows.cols * N::kParts,
+                                                    at(place));
     }
-    xla_ffi_ops::internal::CopyLanes<true, lanes>(from, rows.cols * N::kParts,
-                                                  at(place));
-  }
-  if (call.from_integers.rows.data != nullptr) {
     const auto& [rows, place] = call.from_integers;
-    for (int i = 0; i < lanes; ++i) {
-      for (int64_t j = 0; j < rows.cols; ++j) {
-        at(place)[j * lanes + i] = static_cast<R>(rows[index[i]][j]);
+    if (rows.data == nullptr) return;
+    const int32_t* from[lanes];
+    FindRows<lanes>(rows, begin, count, from);
+    for (int64_t j = 0; j < rows.cols; ++j) {
+      for (int i = 0; i < lanes; ++i) {
+        at(place)[j * lanes + i] = static_cast<R>(from[i][j]);
       }
     }
-  }
-  kernel(static_cast<V*>(memory));
-  for (int a = 0; a < call.result_count; ++a) {
-    const auto& [rows, place] = call.results[a];
-    R* to[lanes];
-    for (int i = 0; i < lanes; ++i) {
-      to[i] = reinterpret_cast<R*>(rows[index[i]]);
+  });
+}
+template <int level, typename T>
+void StoreGroup(const MatrixCall<T>& call, int64_t begin, int count,
+                void* memory) {
+  using N = NumberOf<T>;
+  using R = typename N::type;
+  AtLevel<level>([&]() XLA_FFI_OPS_INLINED {
+    constexpr int lanes = kVectorBytes<level> / sizeof(R);
+    const auto at = [&](int64_t place) XLA_FFI_OPS_INLINED {
+      return static_cast<R*>(memory) + place * N::kParts * lanes;
+    };
+    for (int a = 0; a < call.result_count; ++a) {
+      const auto& [rows, place] = call.results[a];
+      R* to[lanes];
+      FindRows<lanes>(rows, begin, count, to);
+      xla_ffi_ops::internal::CopyLanes<false, lanes>(to, rows.cols * N::kParts,
+                                                     at(place));
     }
-    xla_ffi_ops::internal::CopyLanes<false, lanes>(to, rows.cols * N::kParts,
-                                                   at(place));
-  }
-  for (int a = 0; a < call.integer_count; ++a) {
-    const auto& [rows, place] = call.integers[a];
-    for (int i = 0; i < count; ++i) {
-      for (int64_t j = 0; j < rows.cols; ++j) {
-        rows[index[i]][j] = static_cast<int32_t>(at(place)[j * lanes + i]);
+    for (int a = 0; a < call.integer_count; ++a) {
+      const auto& [rows, place] = call.integers[a];
+      for (int i = 0; i < count; ++i) {
+        for (int64_t j = 0; j < rows.cols; ++j) {
+          rows[begin + i][j] = static_cast<int32_t>(at(place)[j * lanes + i]);
+        }
       }
     }
-  }
+  });
 }
 
 // The largest vector.
@@ -147,15 +171,19 @@ void ForMatrices(const MatrixCall<T>& call, const Kernel& kernel, int64_t begin,
   const int64_t at_once = MatricesAtOnce<T>();
   const std::unique_ptr<char[], internal::Delete> memory(
       new (internal::kAlignment) char[sizeof(T) * call.memory * at_once]);
-  for (; begin < end; begin += at_once) {
-    const int count = static_cast<int>(std::min(at_once, end - begin));
-    AtCpuLevel([&](auto level) XLA_FFI_OPS_INLINED {
-      math::AssumeLevel<level>();
-      constexpr int lanes =
-          kVectorBytes<level> / sizeof(typename internal::NumberOf<T>::type);
-      internal::RunGroup<lanes>(call, kernel, begin, count, memory.get());
-    });
-  }
+  AtCpuLevel([&](auto level) XLA_FFI_OPS_INLINED {
+    math::AssumeLevel<level>();
+    using N = internal::NumberOf<T>;
+    using R = typename N::type;
+    constexpr int lanes = kVectorBytes<level> / sizeof(R);
+    using V = typename N::template As<xla_ffi_ops::internal::Vec<R, lanes>>;
+    for (int64_t i = begin; i < end; i += at_once) {
+      const int count = static_cast<int>(std::min(at_once, end - i));
+      internal::LoadGroup<level>(call, i, count, memory.get());
+      kernel(reinterpret_cast<V*>(memory.get()));
+      internal::StoreGroup<level>(call, i, count, memory.get());
+    }
+  });
 }
 
 }  // namespace xla_ffi_ops::linalg

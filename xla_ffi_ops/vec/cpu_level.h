@@ -144,6 +144,22 @@ void AtCpuLevel(const Body& body, [[maybe_unused]] int most = kMostLevel) {
   if constexpr (least < 3) internal::CallV1(body);
 }
 
+// Calls body() by a function that is compiled for one level.
+template <int level, typename Body>
+void AtLevel(const Body& body) {
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+  if constexpr (level == 4) {
+    internal::CallV4(body);
+  } else if constexpr (level == 3) {
+    internal::CallV3(body);
+  } else {
+    internal::CallV1(body);
+  }
+#else
+  internal::CallV1(body);
+#endif
+}
+
 // The bytes of the vectors that levels have beside the oldest ones.
 #ifdef XLA_FFI_OPS_CPU_LEVELS
 using WideVectors =

@@ -10,36 +10,47 @@
 
 namespace xla_ffi_ops::internal {
 
+// Copies elements [done, n) of rows, in squares of so many rows and elements;
+// what is left, in smaller ones.
+template <bool to_lanes, int side, int count, typename T, typename Row>
+XLA_FFI_OPS_HD void CopySquares(Row* const* rows, int64_t done, int64_t n,
+                                T* lanes) {
+  if constexpr (side * sizeof(T) < 16) {
+    for (int64_t i = done; i < n; ++i) {
+      for (int r = 0; r < count; ++r) {
+        if constexpr (to_lanes) {
+          lanes[i * count + r] = rows[r][i];
+        } else {
+          rows[r][i] = lanes[i * count + r];
+        }
+      }
+    }
+  } else {
+    for (; done + side <= n; done += side) {
+      for (int first = 0; first < count; first += side) {
+        Row* in_rows[side];
+        T* in_lanes[side];
+#pragma GCC unroll 16
+        for (int i = 0; i < side; ++i) {
+          in_rows[i] = rows[first + i] + done;
+          in_lanes[i] = lanes + (done + i) * count + first;
+        }
+        if constexpr (to_lanes) {
+          CopySquare<T, side>(in_rows, in_lanes);
+        } else {
+          CopySquare<T, side>(in_lanes, in_rows);
+        }
+      }
+    }
+    CopySquares<to_lanes, side / 2, count>(rows, done, n, lanes);
+  }
+}
+
 // Copies rows of n elements to lanes, [n, lanes], or lanes to rows. There, rows
 // may be the same one, if their lanes are equal.
 template <bool to_lanes, int count, typename T, typename Row>
 XLA_FFI_OPS_HD void CopyLanes(Row* const* rows, int64_t n, T* lanes) {
-  int64_t done = 0;
-  if constexpr (count > 1) {
-    for (; done + count <= n; done += count) {
-      Row* in_rows[count];
-      T* in_lanes[count];
-#pragma GCC unroll 16
-      for (int i = 0; i < count; ++i) {
-        in_rows[i] = rows[i] + done;
-        in_lanes[i] = lanes + (done + i) * count;
-      }
-      if constexpr (to_lanes) {
-        CopySquare<T, count>(in_rows, in_lanes);
-      } else {
-        CopySquare<T, count>(in_lanes, in_rows);
-      }
-    }
-  }
-  for (int64_t i = done; i < n; ++i) {
-    for (int r = 0; r < count; ++r) {
-      if constexpr (to_lanes) {
-        lanes[i * count + r] = rows[r][i];
-      } else {
-        rows[r][i] = lanes[i * count + r];
-      }
-    }
-  }
+  CopySquares<to_lanes, count, count>(rows, 0, n, lanes);
 }
 
 }  // namespace xla_ffi_ops::internal
