@@ -2,8 +2,7 @@
 // Gaussian elimination with partial pivoting, and what is solved with its
 // factors (Golub and Van Loan, Matrix Computations, section 3.4).
 //
-// Lanes choose different rows. So rows stay where they are: the one that a lane
-// chooses is copied, by selections, and is not read any more.
+// Lanes choose different rows. So rows are exchanged by selections.
 #ifndef XLA_FFI_OPS_LINALG_LU_H_
 #define XLA_FFI_OPS_LINALG_LU_H_
 
@@ -20,7 +19,6 @@ namespace xla_ffi_ops::linalg {
 // Which rows lanes have chosen: numbers of R.
 template <typename R>
 struct Pivoting {
-  R* places;  // [m]: where each row would be by now, if rows were exchanged
   R* pivots;  // [min(m, n)]: the row that is exchanged with each, as LAPACK's
   R* order;   // [m]: the row that becomes each row of the factors
   math::Bits<R>* chosen;  // [m]: for the elimination alone
@@ -28,50 +26,45 @@ struct Pivoting {
 
 namespace internal {
 
-// In a column, of the rows that have been chosen for none before: the largest
-// one of each lane is the t-th from now on. Of equal ones it is the first, as
-// LAPACK counts. `here` is t. Leaves the bits of
-// lanes that have chosen row i in found.chosen[i].
-template <typename M, typename N, typename V>
-XLA_FFI_OPS_HD void ChooseRow(M m, N n, int64_t t, Real<V> here, int64_t column,
-                              const V* a, const Pivoting<Real<V>>& found) {
-  using R = Real<V>;
-  const R none = Fill<R>(-2), one = Fill<R>(1);
-  R most = none, row{}, place{}, counted{};
-  for (int64_t i = 0; i < m; ++i) {
-    const R own = Size(a[i * n + column]);
-    const R at = found.places[i];
-    // NaN comes last. (Two conditions at once are slow in g++ 12.)
-    const R size =
-        Select(at >= here, Select(own == own, own, Fill<R>(-1)), none);
-    const R before = Select(size == most, place, none);
-    const R wins = Select(size > most, one, Select(at < before, one, R{}));
-    most = Select(wins > R{}, size, most);
-    row = Select(wins > R{}, counted, row);
-    place = Select(wins > R{}, at, place);
-    counted += one;
-  }
-  counted = R{};
-  for (int64_t i = 0; i < m; ++i) {
-    const auto is_chosen = row == counted;
-    const R at = found.places[i];
-    counted += one;
-    found.chosen[i] = BitsOf<R>(is_chosen);
-    found.places[i] = Select(is_chosen, here, Select(at == here, place, at));
-  }
-  found.order[t] = row;
-  if (t < std::min<int64_t>(m, n)) found.pivots[t] = place;
+// The elements of b, and those of a where bits are.
+template <typename V, typename B>
+XLA_FFI_OPS_HD V Choose(B bits, V a, V b) {
+  return Or(Where(bits, a), Where(B(~bits), b));
 }
 
-// Copies each lane's chosen row of a, [m, n].
-template <typename M, typename N, typename V>
-XLA_FFI_OPS_HD void CopyRow(M m, N n, const math::Bits<Real<V>>* chosen,
-                            const V* a, V* to) {
+// Each lane chooses the largest element of column t, of rows [t, m): of equal
+// ones the first, as LAPACK does, and NaN last. `first` is t. Leaves the bits
+// of lanes that have chosen row i in found.chosen[i].
+template <typename V>
+XLA_FFI_OPS_HD void ChooseRow(int64_t m, int64_t n, int64_t t, Real<V> first,
+                              const V* a, const Pivoting<Real<V>>& found) {
+  using R = Real<V>;
+  const R one = Fill<R>(1);
+  R most = Fill<R>(-2), row = first, counted = first;
+  for (int64_t i = t; i < m; ++i, counted += one) {
+    const R own = Size(a[i * n + t]);
+    const R size = Select(own == own, own, Fill<R>(-1));
+    const auto is_larger = size > most;
+    most = Select(is_larger, size, most);
+    row = Select(is_larger, counted, row);
+  }
+  found.pivots[t] = row;
+  counted = first;
+  for (int64_t i = t; i < m; ++i, counted += one) {
+    found.chosen[i] = BitsOf<R>(row == counted);
+  }
+}
+
+// Copies each lane's chosen row of a, of rows [t, m) of n.
+template <typename V>
+XLA_FFI_OPS_HD void CopyRow(int64_t m, int64_t n, int64_t t,
+                            const math::Bits<Real<V>>* chosen, const V* a,
+                            V* to) {
   constexpr int64_t kTogether = 4;  // A mask serves so many columns.
   int64_t j = 0;
   for (; j + kTogether <= n; j += kTogether) {
     V found[kTogether] = {};
-    for (int64_t i = 0; i < m; ++i) {
+    for (int64_t i = t; i < m; ++i) {
 #pragma GCC unroll 4
       for (int64_t c = 0; c < kTogether; ++c) {
         found[c] = Or(found[c], Where(chosen[i], a[i * n + j + c]));
@@ -81,7 +74,7 @@ XLA_FFI_OPS_HD void CopyRow(M m, N n, const math::Bits<Real<V>>* chosen,
   }
   for (; j < n; ++j) {
     V found{};
-    for (int64_t i = 0; i < m; ++i) {
+    for (int64_t i = t; i < m; ++i) {
       found = Or(found, Where(chosen[i], a[i * n + j]));
     }
     to[j] = found;
@@ -92,31 +85,43 @@ XLA_FFI_OPS_HD void CopyRow(M m, N n, const math::Bits<Real<V>>* chosen,
 
 // Factors a, [m, n], which is overwritten: row t of `lu` has row t of L,
 // without its diagonal of ones, and then row t of U. Of a pivot that is 0, the
-// column of L is 0. The same is done to the rows of b, [m, k]: y = L^-1 P b.
+// column of L is 0.
 template <typename M, typename N, typename V>
 XLA_FFI_OPS_HD void LuFactor(M m, N n, V* a, V* lu,
                              const Pivoting<Real<V>>& found) {
   using R = Real<V>;
   const R one = Fill<R>(1);
+  const int64_t pivots = std::min<int64_t>(m, n);
   R here{};
-  for (int64_t i = 0; i < m; ++i, here += one) found.places[i] = here;
+  for (int64_t i = 0; i < m; ++i, here += one) found.order[i] = here;
   here = R{};
-  for (int64_t t = 0; t < m; ++t, here += one) {
-    // Behind the last column, rows stay in their order.
-    internal::ChooseRow(m, n, t, here, std::min<int64_t>(t, n - 1), a, found);
+  for (int64_t t = 0; t < pivots; ++t, here += one) {
+    internal::ChooseRow(m, n, t, here, a, found);
+    const V* const row_t = a + t * n;
     V* const chosen = lu + t * n;
-    internal::CopyRow(m, n, found.chosen, a, chosen);
-    if (t >= n) continue;
+    internal::CopyRow(m, n, t, found.chosen, a, chosen);
+    R order;
+    internal::CopyRow(m, 1, t, found.chosen, found.order, &order);
     const V pivot = chosen[t];
     const auto is_zero = Size(pivot) == R{};
     const V scale = Reciprocal(Select(is_zero, FromReal<V>(Fill<R>(1)), pivot));
-    for (int64_t i = 0; i < m; ++i) {
-      V* const other = a + i * n;
-      const V factor = Times(other[t], scale);
-      other[t] = factor;
-      SubtractRow(factor, n - t - 1, chosen + t + 1, other + t + 1);
+    for (int64_t i = t + 1; i < m; ++i) {
+      V* const row = a + i * n;
+      const auto bits = found.chosen[i];
+      const V factor = Times(internal::Choose(bits, row_t[t], row[t]), scale);
+      for (int64_t j = 0; j < t; ++j) {
+        row[j] = internal::Choose(bits, row_t[j], row[j]);
+      }
+      row[t] = factor;
+      for (int64_t j = t + 1; j < n; ++j) {
+        const V x = internal::Choose(bits, row_t[j], row[j]);
+        row[j] = MulSub(factor, chosen[j], x);
+      }
+      found.order[i] = internal::Choose(bits, found.order[t], found.order[i]);
     }
+    found.order[t] = order;
   }
+  for (int64_t i = pivots * n; i < m * n; ++i) lu[i] = a[i];
 }
 
 // Solves A x = b, [n, k], for the factors of A.

@@ -15,11 +15,11 @@ template <typename T>
 void RunLu(const LuFactors<T>& factors, int64_t begin, int64_t end) {
   const int64_t n = factors.n, size = n * n;
   linalg::MatrixCall<T> call;
-  call.memory = 2 * size + 4 * n;
+  call.memory = 2 * size + 3 * n;
   call.Add(factors.a, 0);
   call.Add(factors.lu, size);
-  call.Add(factors.pivots, 2 * size + n);
-  call.Add(factors.order, 2 * size + 2 * n);
+  call.Add(factors.pivots, 2 * size);
+  call.Add(factors.order, 2 * size + n);
   const auto kernel = [=](auto* a) XLA_FFI_OPS_INLINED {
     using V = std::decay_t<decltype(*a)>;
     using R = linalg::Real<V>;
@@ -27,8 +27,7 @@ void RunLu(const LuFactors<T>& factors, int64_t begin, int64_t end) {
       return reinterpret_cast<R*>(a + 2 * size + i * n);
     };
     const linalg::Pivoting<R> found{
-        numbers(0), numbers(1), numbers(2),
-        reinterpret_cast<math::Bits<R>*>(numbers(3))};
+        numbers(0), numbers(1), reinterpret_cast<math::Bits<R>*>(numbers(2))};
     linalg::AtRows<V>(n, [&](auto rows) XLA_FFI_OPS_INLINED {
       linalg::LuFactor(rows, rows, a, a + size, found);
     });
