@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Householder's factors, A = Q R (Golub and Van Loan, Matrix Computations,
+// section 5.2), stored as LAPACK's geqrf does.
+#ifndef XLA_FFI_OPS_LINALG_QR_H_
+#define XLA_FFI_OPS_LINALG_QR_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "xla_ffi_ops/linalg/number.h"
+#include "xla_ffi_ops/linalg/scale.h"
+#include "xla_ffi_ops/vec/device.h"
+
+namespace xla_ffi_ops::linalg {
+namespace internal {
+
+// Of a column x, [m], that is every `stride`-th number: the reflector
+// H = I - tau v v^H with H^H x = (beta, 0, ...), beta real and v[0] = 1. Leaves
+// beta and v[1:] in x, and returns tau. If x is such a vector, H is I.
+template <typename V>
+XLA_FFI_OPS_HD V MakeReflector(int64_t m, int64_t stride, V* x) {
+  using R = Real<V>;
+  R below{};
+  for (int64_t i = 1; i < m; ++i) {
+    const R size = Size(x[i * stride]);
+    below = Select(size > below, size, Select(size == size, below, size));
+  }
+  const R first = Size(x[0]);
+  const PowerOfTwo<R> scale = PowerOfTwoAt(Select(first > below, first, below));
+  const V alpha = Scaled(x[0], scale.up);
+  R squares{};
+  for (int64_t i = 1; i < m; ++i) {
+    squares += Squared(Scaled(x[i * stride], scale.up));
+  }
+  const R norm = Sqrt(R(Squared(alpha) + squares));
+  const R beta = math::WithSign(norm, R(-RealPart(alpha)));
+  // What is not 0, although its square may be.
+  R other = below;
+  if constexpr (kIsComplex<V>) other += math::Abs(alpha.im);
+  const auto is_done = other == R{};
+  const R one = Fill<R>(1);
+  const V difference = alpha - FromReal<V>(beta);
+  const V factor = Scaled(
+      Reciprocal(Select(is_done, FromReal<V>(one), difference)), scale.up);
+  for (int64_t i = 1; i < m; ++i) {
+    x[i * stride] = Times(x[i * stride], factor);
+  }
+  x[0] = Select(is_done, x[0], FromReal<V>(R(beta * scale.down)));
+  return Select(is_done, V{}, Scaled(-difference, R(one / beta)));
+}
+
+// The rows of a, [m, columns], become (I - factor v v^H) a. v has a number in
+// each row of its column, but its first is 1.
+template <typename V>
+XLA_FFI_OPS_HD void Reflect(int64_t m, int64_t columns, int64_t stride,
+                            const V* v, V factor, V* a) {
+  constexpr int64_t kTogether = 4;  // columns for which v is loaded once
+  int64_t j = 0;
+  for (; j + kTogether <= columns; j += kTogether) {
+    V sum[kTogether];
+#pragma GCC unroll 4
+    for (int64_t c = 0; c < kTogether; ++c) sum[c] = a[j + c];
+    for (int64_t i = 1; i < m; ++i) {
+      const V other = Conj(v[i * stride]);
+#pragma GCC unroll 4
+      for (int64_t c = 0; c < kTogether; ++c) {
+        sum[c] = MulAdd(other, a[i * stride + j + c], sum[c]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int64_t c = 0; c < kTogether; ++c) {
+      sum[c] = Times(factor, sum[c]);
+      a[j + c] = a[j + c] - sum[c];
+    }
+    for (int64_t i = 1; i < m; ++i) {
+      const V other = v[i * stride];
+#pragma GCC unroll 4
+      for (int64_t c = 0; c < kTogether; ++c) {
+        V* const at = a + i * stride + j + c;
+        *at = MulSub(other, sum[c], *at);
+      }
+    }
+  }
+  for (; j < columns; ++j) {
+    V sum = a[j];
+    for (int64_t i = 1; i < m; ++i) {
+      sum = MulAdd(Conj(v[i * stride]), a[i * stride + j], sum);
+    }
+    sum = Times(factor, sum);
+    a[j] = a[j] - sum;
+    for (int64_t i = 1; i < m; ++i) {
+      a[i * stride + j] = MulSub(v[i * stride], sum, a[i * stride + j]);
+    }
+  }
+}
+
+}  // namespace internal
+
+// Factors a, [m, n], in place: R is in its upper triangle, and below are the
+// reflectors v of Q = H[0] H[1] ..., whose factors are taus, [min(m, n)].
+template <typename M, typename N, typename V>
+XLA_FFI_OPS_HD void QrFactor(M m, N n, V* a, V* taus) {
+  for (int64_t t = 0; t < std::min<int64_t>(m, n); ++t) {
+    V* const column = a + t * n + t;
+    const V tau = internal::MakeReflector(m - t, n, column);
+    taus[t] = tau;
+    internal::Reflect(m - t, n - t - 1, n, column, Conj(tau), column + 1);
+  }
+}
+
+// Of `count` reflectors in the columns of a, [m, n] with n <= m, the first n
+// columns of their product, in place.
+template <typename M, typename N, typename V>
+XLA_FFI_OPS_HD void MultiplyReflectors(M m, N n, int64_t count, const V* taus,
+                                       V* a) {
+  const V one = FromReal<V>(Fill<Real<V>>(1));
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = count; j < n; ++j) a[i * n + j] = i == j ? one : V{};
+  }
+  for (int64_t t = count - 1; t >= 0; --t) {
+    V* const column = a + t * n + t;
+    internal::Reflect(m - t, n - t - 1, n, column, taus[t], column + 1);
+    for (int64_t i = 1; i < m - t; ++i) {
+      column[i * n] = -Times(taus[t], column[i * n]);
+    }
+    column[0] = one - taus[t];
+    for (int64_t i = 0; i < t; ++i) a[i * n + t] = V{};
+  }
+}
+
+}  // namespace xla_ffi_ops::linalg
+
+#endif  // XLA_FFI_OPS_LINALG_QR_H_
