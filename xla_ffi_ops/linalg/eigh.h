@@ -30,12 +30,6 @@ using math::BitsOf;
 template <typename V>
 inline constexpr Element<V> kNoSquares = Limits<V>::min() / Limits<V>::epsilon();
 
-// a where bits are set, b elsewhere.
-template <typename V>
-XLA_FFI_OPS_HD V Choose(Bits<V> bits, V a, V b) {
-  return Or(Where(bits, a), Where(Bits<V>(~bits), b));
-}
-
 // Turns x, [m], into the v of H = 1 - tau v v^T, for which H x = (result, 0,
 // ..., 0). v[0] = 1.
 template <typename V>
@@ -317,15 +311,15 @@ XLA_FFI_OPS_HD void Eigh(N n, V* a, V* w, V* v, V* scratch) {
   V counted{};
   for (int64_t i = 0; i < n; ++i, counted += one) {
     for (int64_t j = 0; j < n; ++j) bits[j] = BitsOf<V>(rank[j] == counted);
-    internal::CopyRow(n, Fixed<1>(), bits, d, w + i);
+    internal::CopyRow(n, 1, 0, bits, d, w + i);
     // Zeros are positive: which sign they have may depend on other lanes.
-    w[i] = internal::Choose(failed, nan, V(w[i] * power + V{}));
+    w[i] = Choose(failed, nan, V(w[i] * power + V{}));
     if (!with_vectors) continue;
     V* const x = sines;
-    internal::CopyRow(n, n, bits, a, x);
+    internal::CopyRow(n, n, 0, bits, a, x);
     const V sign = internal::SignOf(n, x);
     for (int64_t j = 0; j < n; ++j) {
-      v[j * n + i] = internal::Choose(failed, nan, V(x[j] * sign + V{}));
+      v[j * n + i] = Choose(failed, nan, V(x[j] * sign + V{}));
     }
   }
 }

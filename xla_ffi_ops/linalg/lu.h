@@ -26,12 +26,6 @@ struct Pivoting {
 
 namespace internal {
 
-// The elements of b, and those of a where bits are.
-template <typename V, typename B>
-XLA_FFI_OPS_HD V Choose(B bits, V a, V b) {
-  return Or(Where(bits, a), Where(B(~bits), b));
-}
-
 // Each lane chooses the largest element of column t, of rows [t, m): of equal
 // ones the first, as LAPACK does, and NaN last. `first` is t. Leaves the bits
 // of lanes that have chosen row i in found.chosen[i].
@@ -108,16 +102,16 @@ XLA_FFI_OPS_HD void LuFactor(M m, N n, V* a, V* lu,
     for (int64_t i = t + 1; i < m; ++i) {
       V* const row = a + i * n;
       const auto bits = found.chosen[i];
-      const V factor = Times(internal::Choose(bits, row_t[t], row[t]), scale);
+      const V factor = Times(Choose(bits, row_t[t], row[t]), scale);
       for (int64_t j = 0; j < t; ++j) {
-        row[j] = internal::Choose(bits, row_t[j], row[j]);
+        row[j] = Choose(bits, row_t[j], row[j]);
       }
       row[t] = factor;
       for (int64_t j = t + 1; j < n; ++j) {
-        const V x = internal::Choose(bits, row_t[j], row[j]);
+        const V x = Choose(bits, row_t[j], row[j]);
         row[j] = MulSub(factor, chosen[j], x);
       }
-      found.order[i] = internal::Choose(bits, found.order[t], found.order[i]);
+      found.order[i] = Choose(bits, found.order[t], found.order[i]);
     }
     found.order[t] = order;
   }

@@ -188,6 +188,12 @@ XLA_FFI_OPS_HD V Or(V a, V b) {
   }
 }
 
+// a where bits are set, b elsewhere.
+template <typename V, typename B>
+XLA_FFI_OPS_HD V Choose(B bits, V a, V b) {
+  return Or(Where(bits, a), Where(B(~bits), b));
+}
+
 // 1 / x. Of complex numbers by Smith's method: their squares would overflow.
 template <typename V>
 XLA_FFI_OPS_HD V Reciprocal(V x) {
