@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Eigenvalues and eigenvectors of symmetric matrices, A = V diag(w) V^T:
-// Householder's tridiagonal matrix, and then implicit QL sweeps with Wilkinson's
-// shifts (Golub and Van Loan, Matrix Computations, section 8.3).
+// Householder's tridiagonal matrix, and then implicit QL sweeps with shifts by
+// Wilkinson (Golub and Van Loan, Matrix Computations, section 8.3).
 //
 // Lanes sweep together, each over a block of its own; where a lane has no work,
 // its rotation is the identity, and its numbers stay as they are.
@@ -12,6 +12,7 @@
 
 #include "xla_ffi_ops/linalg/lu.h"
 #include "xla_ffi_ops/linalg/number.h"
+#include "xla_ffi_ops/linalg/products.h"
 #include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops::linalg {
@@ -28,7 +29,8 @@ using math::BitsOf;
 // Where a matrix's largest element is near 1, a sum of squares that is less
 // counts as 0: squares that underflow would matter in it.
 template <typename V>
-inline constexpr Element<V> kNoSquares = Limits<V>::min() / Limits<V>::epsilon();
+inline constexpr Element<V> kNoSquares =
+    Limits<V>::min() / Limits<V>::epsilon();
 
 // Turns x, [m], into the v of H = 1 - tau v v^T, for which H x = (result, 0,
 // ..., 0). v[0] = 1.
@@ -170,8 +172,7 @@ XLA_FFI_OPS_HD void FindBlocks(const V* d, V* e, Sweep<V>* sweep) {
   // The eigenvalue of the first two rows that is nearer to the first.
   const V ratio = (second - first) / (beside + beside);
   const V root = Sqrt(MulAdd(ratio, ratio, Fill<V>(1)));
-  sweep->start =
-      last - first + beside / (ratio + math::WithSign(root, ratio));
+  sweep->start = last - first + beside / (ratio + math::WithSign(root, ratio));
 }
 
 // Chases the bulge of a sweep from the end of each lane's block to its
@@ -250,7 +251,7 @@ XLA_FFI_OPS_HD V SignOf(N n, const V* x) {
 }  // namespace internal
 
 // Eigenvalues w, [n], in ascending order, and eigenvectors, the columns of v,
-// [n, n], of the symmetric matrix whose upper triangle is that of a, [n, n],
+// [n, n], of the symmetric matrix whose lower triangle is that of a, [n, n],
 // which is overwritten. Without vectors, v is not written. `scratch` has
 // EighScratch(n) numbers.
 //
@@ -274,7 +275,7 @@ XLA_FFI_OPS_HD void Eigh(N n, V* a, V* w, V* v, V* scratch) {
   // Squares neither overflow nor underflow: a power of two divides a.
   V largest = Fill<V>(Limits<V>::min()), none{};
   for (int64_t i = 0; i < n; ++i) {
-    for (int64_t j = i; j < n; ++j) {
+    for (int64_t j = 0; j <= i; ++j) {
       const V size = Abs(a[i * n + j]);
       largest = Select(size > largest, size, largest);
       none += size - size;
@@ -288,14 +289,14 @@ XLA_FFI_OPS_HD void Eigh(N n, V* a, V* w, V* v, V* scratch) {
   const V scale = 1 / power;
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = i; j < n; ++j) {
-      a[i * n + j] = Where(is_finite, V(a[i * n + j] * scale));
+      a[i * n + j] = Where(is_finite, V(a[j * n + i] * scale));
     }
   }
   internal::Tridiagonalize(n, a, d, e, cosines, sines);
   if (with_vectors) internal::FormRows(n, a, cosines);
-  const B failed = internal::Diagonalize<with_vectors>(n, d, e, a, cosines,
-                                                       sines, bits) |
-                   ~is_finite;
+  const B failed =
+      internal::Diagonalize<with_vectors>(n, d, e, a, cosines, sines, bits) |
+      ~is_finite;
   const V nan = Fill<V>(Limits<V>::quiet_NaN());
   const V one = Fill<V>(1);
   V* const rank = cosines;
@@ -322,6 +323,36 @@ XLA_FFI_OPS_HD void Eigh(N n, V* a, V* w, V* v, V* scratch) {
       v[j * n + i] = Choose(failed, nan, V(x[j] * sign + V{}));
     }
   }
+}
+
+// The cotangent of A for dw and dv, those of w and v:
+//
+//   da = V (diag(dw) + F * (V^T dv)) V^T,  F[i, j] = 1 / (w[j] - w[i]),
+//   F[i, i] = 0
+//
+// (Giles, An extended collection of matrix derivative results for forward and
+// reverse mode algorithmic differentiation, 2008, section 3.1), symmetric only
+// if dv makes it so. Where eigenvalues are equal, F is infinite. Where all of
+// dv is 0, as if w alone were used, F does not count. All but w and dw are
+// [n, n]; dv is overwritten.
+template <typename V>
+XLA_FFI_OPS_HD void EighGradient(int64_t n, const V* w, const V* v, const V* dw,
+                                 V* dv, V* inner, V* da) {
+  math::Bits<V> is_used{};
+  for (int64_t i = 0; i < n * n; ++i) is_used |= math::BitsOf(dv[i]) << 1;
+  Multiply<Read::kTransposed>(n, n, n, v, dv, inner);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      if (i == j) {
+        inner[i * n + j] = dw[i];
+      } else {
+        const V gap = w[j] - w[i];
+        inner[i * n + j] = Select(is_used != 0, V(inner[i * n + j] / gap), V{});
+      }
+    }
+  }
+  Multiply(n, n, n, v, inner, dv);
+  Multiply<Read::kPlain, Read::kTransposed>(n, n, n, dv, v, da);
 }
 
 }  // namespace xla_ffi_ops::linalg

@@ -9,6 +9,8 @@ each lane of a vector; whatever else comes is jax's to compute, or to refuse.
 from jax_ffi_ops.linalg.cholesky import cho_factor as cho_factor
 from jax_ffi_ops.linalg.cholesky import cho_solve as cho_solve
 from jax_ffi_ops.linalg.cholesky import cholesky as cholesky
+from jax_ffi_ops.linalg.eigh import eigh as eigh
+from jax_ffi_ops.linalg.eigh import eigvalsh as eigvalsh
 from jax_ffi_ops.linalg.lu import det as det
 from jax_ffi_ops.linalg.lu import inv as inv
 from jax_ffi_ops.linalg.lu import lu_factor as lu_factor
