@@ -9,7 +9,7 @@
 #include <string>
 #include <type_traits>
 
-#include "legacy.h"
+#include "examples/scale/scale.h"
 #include "xla_ffi_ops/ffi.h"
 
 // XLA's own, and nobody else can use one: jaxlib does not export what sets it.
@@ -62,7 +62,9 @@ ffi::Error Typed(Device device, float factor, Vector x, ffi::Result<Vector> y) {
                                        " elements, as x, got " +
                                        std::to_string(size));
   }
-  if (n > 0) Scale(Where(device), n, factor, x.typed_data(), y->typed_data());
+  if (n > 0) {
+    scale::Scale(Where(device), n, factor, x.typed_data(), y->typed_data());
+  }
   return ffi::Error::Success();
 }
 
@@ -76,9 +78,9 @@ XLA_FFI_OPS_DEFINE_HANDLER(example_typed, Typed,
 // For the host, in the order of XLA's versions. The first two have no
 // descriptor: n and factor are arrays.
 extern "C" void example_legacy_1_cpu(void* out, const void** in) {
-  Scale(xla_ffi_ops::Cpu(), *static_cast<const int32_t*>(in[0]),
-        *static_cast<const float*>(in[1]), static_cast<const float*>(in[2]),
-        static_cast<float*>(out));
+  scale::Scale(xla_ffi_ops::Cpu(), *static_cast<const int32_t*>(in[0]),
+               *static_cast<const float*>(in[1]),
+               static_cast<const float*>(in[2]), static_cast<float*>(out));
 }
 
 extern "C" void example_legacy_2_cpu(void* out, const void** in,
@@ -90,8 +92,8 @@ extern "C" void example_legacy_3_cpu(void* out, const void** in,
                                      const char* opaque, size_t opaque_len,
                                      XlaCustomCallStatus*) {
   const Descriptor d = Unpack(opaque, opaque_len);
-  Scale(xla_ffi_ops::Cpu(), d.n, d.factor, static_cast<const float*>(in[0]),
-        static_cast<float*>(out));
+  scale::Scale(xla_ffi_ops::Cpu(), d.n, d.factor,
+               static_cast<const float*>(in[0]), static_cast<float*>(out));
 }
 
 // For a GPU: operands and then results. Versions 2 and 3 add a status.
@@ -101,9 +103,9 @@ extern "C" void example_legacy_3_cuda(CUstream_st* stream, void** buffers,
   const Descriptor d = Unpack(opaque, opaque_len);
   if (d.n == 0) return;
   try {
-    Scale(xla_ffi_ops::Cuda{stream}, d.n, d.factor,
-          static_cast<const float*>(buffers[0]),
-          static_cast<float*>(buffers[1]));
+    scale::Scale(xla_ffi_ops::Cuda{stream}, d.n, d.factor,
+                 static_cast<const float*>(buffers[0]),
+                 static_cast<float*>(buffers[1]));
   } catch (const std::exception& e) {
     Fail(e.what());
   }

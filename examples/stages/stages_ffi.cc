@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "stages.h"
+#include "examples/scale/scale.h"
 #include "xla_ffi_ops/ffi.h"
 
 namespace stages {
@@ -65,7 +65,7 @@ template <typename Device>
 xla_ffi_ops::StateOr<Ready> Initialize(Device device, Plan*, Request* request,
                                        int32_t ordinal) {
   Count(ffi::ExecutionStage::kInitialize);
-  Load(Where(device));
+  scale::Load(Where(device));
   return std::make_unique<Ready>(Ready{request->run, ordinal});
 }
 
@@ -80,7 +80,8 @@ ffi::Error Run(Device device, const Plan& plan, const Vector& x,
                                        std::to_string(size));
   }
   if (n > 0) {
-    Scale(Where(device), n, plan.factor, x.typed_data(), y->typed_data());
+    scale::Scale(Where(device), n, plan.factor, x.typed_data(),
+                 y->typed_data());
   }
   return ffi::Error::Success();
 }

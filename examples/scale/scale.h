@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // y[i] = factor * x[i].
-#ifndef STAGES_H_
-#define STAGES_H_
+#ifndef EXAMPLES_SCALE_SCALE_H_
+#define EXAMPLES_SCALE_SCALE_H_
 
 #include <cstdint>
 
 #include "xla_ffi_ops/vec/device.h"
 
-namespace stages {
+namespace scale {
 
 // Makes the device ready for Scale: whatever may not be recorded in a graph.
 inline void Load(xla_ffi_ops::Cpu) {}
@@ -19,6 +19,6 @@ void Scale(xla_ffi_ops::Cpu, int64_t n, float factor, const float* x, float* y);
 void Scale(xla_ffi_ops::Cuda device, int64_t n, float factor, const float* x,
            float* y);
 
-}  // namespace stages
+}  // namespace scale
 
-#endif  // STAGES_H_
+#endif  // EXAMPLES_SCALE_SCALE_H_

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "legacy.h"
+#include "examples/scale/scale.h"
 #include "xla_ffi_ops/cuda/stream_device.cuh"
 
-namespace legacy {
+namespace scale {
 namespace {
 
 constexpr int kThreads = 256;
@@ -19,6 +19,14 @@ __global__ void ScaleKernel(int64_t n, float factor, const float* x, float* y) {
 
 }  // namespace
 
+// CUDA loads a kernel when it is first asked about.
+void Load(xla_ffi_ops::Cuda device) {
+  const xla_ffi_ops::StreamDevice current(device.stream);
+  cudaFuncAttributes attributes;
+  xla_ffi_ops::CheckCuda("ScaleKernel",
+                         cudaFuncGetAttributes(&attributes, ScaleKernel));
+}
+
 void Scale(xla_ffi_ops::Cuda device, int64_t n, float factor, const float* x,
            float* y) {
   const xla_ffi_ops::StreamDevice current(device.stream);
@@ -28,4 +36,4 @@ void Scale(xla_ffi_ops::Cuda device, int64_t n, float factor, const float* x,
   xla_ffi_ops::CheckCuda("ScaleKernel", cudaGetLastError());
 }
 
-}  // namespace legacy
+}  // namespace scale
