@@ -96,11 +96,12 @@ class RehearsalTest(absltest.TestCase):
     )
 
   def test_a_hang_says_where(self):
+    program = "import time\ndef f():\n time.sleep(1000)\nf()"
     self.run_jobs(
         Job(
             ("hang",),
-            lambda _: [sys.executable, "-c", "def f():\n while 1: pass\nf()"],
-            0.5,
+            lambda _: [sys.executable, "-c", program],
+            5,  # On a busy machine, Python takes a second to start.
             lambda log, how: {"status": "failed", "note": log},
             env={"PYTHONFAULTHANDLER": "1"},
         )
