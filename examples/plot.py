@@ -24,7 +24,6 @@ def save(
     *,
     title: str,
     size: str,
-    salt: str,
 ) -> None:
   """Writes an SVG file.
 
@@ -33,7 +32,6 @@ def save(
     measured: milliseconds by the name of the function, by size.
     title: of the plot.
     size: what a size counts.
-    salt: another one for each plot: pages may show several.
   """
   fig = figure.Figure(figsize=(7, 4), layout="constrained")
   axes = fig.subplots()
@@ -50,6 +48,7 @@ def save(
   axes.spines[:].set_color(_GREY)
   axes.spines[["top", "right"]].set_visible(False)
   axes.grid(color=_GREY, alpha=0.25)
-  # The same bytes for the same numbers.
-  with matplotlib.rc_context({"svg.hashsalt": salt}):
+  # The same bytes for the same numbers. Pages may show several plots: the names
+  # in each are its own.
+  with matplotlib.rc_context({"svg.hashsalt": title}):
     fig.savefig(path, format="svg", transparent=True, metadata={"Date": None})

@@ -6,18 +6,13 @@ bazel run //examples/lotka_volterra:fit -- --save=/tmp/lotka_volterra.svg
 
 from collections.abc import Callable
 import functools
-import statistics
-import time
 
-from absl import app
-from absl import flags
+import comparison
 import jax
 import jax.numpy as jnp
 from lotka_volterra import lotka_volterra
 from lotka_volterra import reference
 import numpy as np
-
-_SAVE = flags.DEFINE_string("save", None, "The file of a plot, .svg.")
 
 RATES = np.float32([1.0, 0.1, 0.05, 0.8])
 _START = np.float32([20, 5])
@@ -66,41 +61,31 @@ def fit(counted: jax.Array, steps: int, solve: Callable) -> np.ndarray:
   return np.exp(logs)
 
 
-def times(fits: int, rounds: int = 5) -> dict[str, float]:
-  """Returns the milliseconds of a step, by the name of the solver."""
-  counted = counts(fits)
+def times(fits: int, rounds: int) -> dict[str, float]:
+  """Returns the median time of a step, in milliseconds."""
   logs = jnp.zeros((fits, 4)) + np.log(RATES)
-  start = (logs, (jnp.zeros_like(logs), jnp.zeros_like(logs), 0), counted)
-  found = {name: [] for name in SOLVERS}
-  for i in range(rounds + 1):  # The first one compiles.
-    for name, solve in SOLVERS.items():
-      before = time.perf_counter()
-      jax.block_until_ready(step(*start, solve=solve))
-      if i:
-        found[name].append((time.perf_counter() - before) * 1e3)
-  return {name: statistics.median(x) for name, x in found.items()}
-
-
-def main(_) -> None:
-  found = fit(counts(4), steps=200, solve=lotka_volterra)
-  print("rates that are to be found:", RATES)
-  print("mean of 4 fits:            ", found.mean(0).round(4))
-  measured = {}
-  for fits in (1, 4, 16, 64, 256):
-    measured[fits] = times(fits)
-    line = ", ".join(f"{n} {ms:.2f} ms" for n, ms in measured[fits].items())
-    print(f"a step of {fits} fits: {line}")
-  if _SAVE.value:
-    import plot  # It needs matplotlib.
-
-    plot.save(
-        _SAVE.value,
-        measured,
-        title="A step of fits to 1000 steps of an ODE",
-        size="fits",
-        salt="lotka_volterra",
-    )
+  start = (
+      logs,
+      (jnp.zeros_like(logs), jnp.zeros_like(logs), 0),
+      counts(fits),
+  )
+  return comparison.times(
+      {
+          name: functools.partial(step, solve=solve)
+          for name, solve in SOLVERS.items()
+      },
+      lambda _: start,
+      rounds,
+  )
 
 
 if __name__ == "__main__":
-  app.run(main)
+  comparison.main(
+      times,
+      "1,4,16,64,256",
+      title="A step of fits to 1000 steps of an ODE",
+      size="fits",
+  )
+  found = fit(counts(4), steps=200, solve=lotka_volterra)
+  print("rates that are to be found:", RATES)
+  print("mean of 4 fits:            ", found.mean(0).round(4))

@@ -12,13 +12,12 @@ Self-Driven Particles, 1995 (arXiv:cond-mat/0611743), with cells in place of
 circles.
 """
 
-import argparse
 from collections.abc import Callable
 import functools
 import math
-import time
 from typing import NamedTuple
 
+import comparison
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -88,40 +87,20 @@ def step(
 def times(n: int, rounds: int) -> dict[str, float]:
   """Returns the median time of a step, in milliseconds."""
   keys = jax.random.split(jax.random.key(1), rounds + 1)
-  seconds = {name: [] for name in ARGSORTS}
-  for i, key in enumerate(keys):
-    for name, argsort in ARGSORTS.items():
-      flock = Flock.random(n, seed=i)
-      jax.block_until_ready(flock)
-      start = time.perf_counter()
-      jax.block_until_ready(step(flock, key, argsort=argsort))
-      seconds[name].append(time.perf_counter() - start)
-  # The first one compiled.
-  return {name: 1e3 * np.median(x[1:]) for name, x in seconds.items()}
-
-
-def main() -> None:
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--sizes", default="1024,8192,65536,262144,1048576")
-  parser.add_argument("--rounds", type=int, default=9)
-  parser.add_argument("--save", help="an SVG file for the plot")
-  options = parser.parse_args()
-  measured = {}
-  print(f"{'particles':>10}" + "".join(f"{name:>22}" for name in ARGSORTS))
-  for n in map(int, options.sizes.split(",")):
-    measured[n] = times(n, options.rounds)
-    print(f"{n:10}" + "".join(f"{x:19.2f} ms" for x in measured[n].values()))
-  if options.save:
-    import plot  # It needs matplotlib.
-
-    plot.save(
-        options.save,
-        measured,
-        title="A step of a flock",
-        size="particles",
-        salt="particles",
-    )
+  return comparison.times(
+      {
+          name: functools.partial(step, argsort=argsort)
+          for name, argsort in ARGSORTS.items()
+      },
+      lambda i: (Flock.random(n, seed=i), keys[i]),
+      rounds,
+  )
 
 
 if __name__ == "__main__":
-  main()
+  comparison.main(
+      times,
+      "1024,8192,65536,262144,1048576",
+      title="A step of a flock",
+      size="particles",
+  )

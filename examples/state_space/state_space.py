@@ -13,14 +13,12 @@ with Selective State Spaces, 2023, arXiv:2312.00752). The task: Hochreiter and
 Schmidhuber, Long Short-Term Memory, 1997, section 5.4.
 """
 
-import argparse
 from collections.abc import Callable
 import functools
-import time
 
+import comparison
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 import jax_ffi_ops
 
@@ -123,39 +121,21 @@ def times(n: int, rounds: int) -> dict[str, float]:
   """Returns the median time of a training step, in milliseconds."""
   weights = parameters()
   state = weights, jax.tree.map(jnp.ones_like, weights)
-  seconds = {name: [] for name in RECURRENCES}
-  for key in jax.random.split(jax.random.key(1), rounds + 1):
-    batch = jax.block_until_ready(problem(key, n))
-    for name, recurrence in RECURRENCES.items():
-      start = time.perf_counter()
-      jax.block_until_ready(step(state, *batch, recurrence=recurrence))
-      seconds[name].append(time.perf_counter() - start)
-  # The first one compiled.
-  return {name: 1e3 * np.median(x[1:]) for name, x in seconds.items()}
-
-
-def main() -> None:
-  parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-  parser.add_argument("--lengths", default="64,256,1024,4096")
-  parser.add_argument("--rounds", type=int, default=9)
-  parser.add_argument("--save", help="an SVG file for the plot")
-  options = parser.parse_args()
-  measured = {}
-  print(f"{'steps':>8}" + "".join(f"{name:>32}" for name in RECURRENCES))
-  for n in map(int, options.lengths.split(",")):
-    measured[n] = times(n, options.rounds)
-    print(f"{n:8}" + "".join(f"{x:29.2f} ms" for x in measured[n].values()))
-  if options.save:
-    import plot  # It needs matplotlib.
-
-    plot.save(
-        options.save,
-        measured,
-        title="A training step of a state-space model",
-        size="length of a sequence",
-        salt="state_space",
-    )
+  keys = jax.random.split(jax.random.key(1), rounds + 1)
+  return comparison.times(
+      {
+          name: functools.partial(step, recurrence=recurrence)
+          for name, recurrence in RECURRENCES.items()
+      },
+      lambda i: (state, *problem(keys[i], n)),
+      rounds,
+  )
 
 
 if __name__ == "__main__":
-  main()
+  comparison.main(
+      times,
+      "64,256,1024,4096",
+      title="A training step of a state-space model",
+      size="length of a sequence",
+  )
