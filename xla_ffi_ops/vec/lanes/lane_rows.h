@@ -15,7 +15,7 @@ namespace xla_ffi_ops::internal {
 template <bool to_lanes, int side, int count, typename T, typename Row>
 XLA_FFI_OPS_HD void CopySquares(Row* const* rows, int64_t done, int64_t n,
                                 T* lanes) {
-  if constexpr (side * sizeof(T) < 16) {
+  if constexpr (side == 1 || side * sizeof(T) < 16) {
     for (int64_t i = done; i < n; ++i) {
       for (int r = 0; r < count; ++r) {
         if constexpr (to_lanes) {
