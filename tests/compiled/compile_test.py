@@ -52,6 +52,34 @@ def _doubled(x):
   )
 
 
+def _recurrence(xs, decay):
+  """The scan of a linear recurrent unit."""
+
+  def step(state, x):
+    state = decay * jnp.exp(1j * jnp.arange(4)) * state + x
+    return state, (jnp.abs(state), state)
+
+  return jax.lax.scan(step, jnp.zeros(4, decay.dtype), xs)
+
+
+def _wave(x, dt):
+  """Steps of a Schroedinger equation."""
+
+  def step(_, psi):
+    change = jnp.roll(psi, 1) + jnp.roll(psi, -1) - (2 + x) * psi
+    psi = (psi + 0.5j * dt * change) / (1 + 0.5j * dt * x)
+    return psi / jnp.linalg.norm(psi)
+
+  return jax.lax.fori_loop(0, 30, step, jnp.exp(1j * x) + 0.1)
+
+
+def _pulled(function, c, x, scale):
+  """Values for each row of x, and gradients by both operands."""
+  run = lambda x, scale: jax.vmap(c(function, strict=True), (0, None))(x, scale)
+  found, pull = jax.vjp(run, x, scale)
+  return found, pull(found)
+
+
 _X = np.linspace(-1, 1, 7, dtype=np.float32)
 _TABLE = np.linspace(0, 1, 300, dtype=np.float32)
 
@@ -129,6 +157,16 @@ _CALLS = {
         lambda c, x: c(lambda x: _loop(x * 1j).real)(x),
         _X,
     ),
+    **{
+        f"{name} of {rows} rows": (
+            functools.partial(_pulled, function), np.stack([x] * rows), scale
+        )
+        for rows in (1, 64)
+        for name, function, x, scale in [
+            ("a linear recurrence", _recurrence, _TABLE[:20], 0.5 + 0.6j),
+            ("a wave", _wave, _X, 1e-3),
+        ]
+    },
 }  # fmt: skip
 
 
@@ -160,7 +198,15 @@ class CompileTest(parameterized.TestCase):
       warnings.simplefilter("ignore", NotCompiledWarning)
       self.check(call(compile, *args), call(_plain, *args))
 
-  @parameterized.parameters("float64", "int64", "uint8", "float16", "bfloat16")
+  @parameterized.parameters(
+      "float64",
+      "int64",
+      "uint8",
+      "float16",
+      "bfloat16",
+      "complex64",
+      "complex128",
+  )
   def test_dtypes(self, dtype):
     x = np.arange(1, 9)
     function = lambda x: jax.lax.fori_loop(0, 3, lambda i, c: c * c + c, x)

@@ -158,8 +158,17 @@ class RefusedTest(parameterized.TestCase):
     self.assertIn("3.5f", _text(reference, {}, signature="(4)->(4)"))
 
   def test_complex_numbers(self):
-    with self.assertRaisesRegex(errors.Unsupported, "dtype complex64"):
-      _text(lambda x: jnp.real(x * 1j), {"n": 4})
+    with self.assertRaisesRegex(
+        errors.Unsupported,
+        r"kernels_test.py:\d+ \(<lambda>\), asin: .* complex",
+    ):
+      _text(lambda x: jnp.arcsin(x * 1j).real, {"n": 4})
+    with self.assertRaisesRegex(errors.Unsupported, "cholesky: .* complex"):
+      _text(
+          lambda x: jnp.linalg.cholesky(x * 1j).real,
+          {"n": 4},
+          signature="(n,n)->(n,n)",
+      )
 
   def test_long_bodies(self):
     with self.assertRaisesRegex(errors.Unsupported, "more than 16000 lines"):

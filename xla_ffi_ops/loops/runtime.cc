@@ -243,8 +243,10 @@ class Call : public Checks {
 
   Array Checked(const Declared& declared, const ffi::AnyBuffer& buffer) {
     types_.push_back(buffer.element_type());
-    return {buffer.untyped_data(),
-            Product(buffer.dimensions().last(declared.core.size)), RowMap()};
+    const bool is_complex = types_.back() == ffi::DataType::C64 ||
+                            types_.back() == ffi::DataType::C128;
+    const int64_t size = Product(buffer.dimensions().last(declared.core.size));
+    return {buffer.untyped_data(), is_complex ? 2 * size : size, RowMap()};
   }
 
   // Whether the arrays so far are of the dtypes of a kernel.

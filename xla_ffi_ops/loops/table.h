@@ -15,7 +15,7 @@ namespace xla_ffi_ops::lanes {
 // An operand or a result of a call.
 struct Array {
   void* data;
-  int64_t size;  // of a row
+  int64_t size;  // of a row, in numbers: a complex one has two
   RowMap map;
 };
 

@@ -6,6 +6,8 @@ In the order in which a compilation goes through them:
   main       what the build runs: it reads a declaration, and writes files
   kernels    the kernels of an op: one for each core, its dtypes and the pass
   recompute  changes what a backward pass keeps of each step
+  complex_numbers
+             makes pairs of real arrays of complex ones, by complex_formulas
   hoisting   moves what no step of a loop changes out of the loop
   body       walks a jaxpr, and has a rule write each equation
   jaxprs     what is known of a jaxpr before; changes and uniform likewise

@@ -136,6 +136,15 @@ def is_float(dtype: Any) -> bool:
   return jax.numpy.issubdtype(dtype, np.floating)
 
 
+def is_complex(dtype: Any) -> bool:
+  return jax.dtypes.issubdtype(dtype, np.complexfloating)
+
+
+def real(dtype: Any) -> np.dtype:
+  """Returns the dtype of the two parts of a complex number, or the same one."""
+  return np.finfo(dtype).dtype if is_complex(dtype) else dtype
+
+
 def limits(dtype: Any) -> tuple[Any, Any]:
   """Returns the least and the largest number, or the infinities."""
   if np.dtype(dtype) == bool:

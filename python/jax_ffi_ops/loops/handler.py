@@ -74,7 +74,7 @@ def _wrapped(line: str) -> str:
 
 def element_bytes(kernel: Kernel) -> int:
   """Returns the size that decides how many lanes a vector has."""
-  dtypes = [x.dtype for x in kernel.arrays]
+  dtypes = [cpp.real(x.dtype) for x in kernel.arrays]
   if any(map(cpp.is_float, dtypes)):
     return 8 if any(cpp.scalar(x) == "double" for x in dtypes) else 4
   return 8 if all(x.itemsize == 8 for x in dtypes) else 4
@@ -143,9 +143,10 @@ def _memory(scratch) -> str:
 
 
 def _array(kind: str, i: int, array: Array) -> str:
-  stored, vector = cpp.stored(array.dtype), cpp.vector(array.dtype)
+  dtype = cpp.real(array.dtype)
+  stored, vector = cpp.stored(dtype), cpp.vector(dtype)
   if array.shared:
-    scalar = cpp.scalar(array.dtype)
+    scalar = cpp.scalar(dtype)
     of = f"[[maybe_unused]] const SharedInput<{stored}, {scalar}>"
   else:
     name = {"in": "Input", "out": "Output"}[kind]

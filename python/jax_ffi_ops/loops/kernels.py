@@ -14,6 +14,8 @@ import numpy as np
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.declare.declaration import Declaration
+from jax_ffi_ops.kit.dtypes import is_differentiable
+from jax_ffi_ops.loops import complex_numbers
 from jax_ffi_ops.loops import cpp
 from jax_ffi_ops.loops import errors
 from jax_ffi_ops.loops import families as families  # All rules.
@@ -92,7 +94,7 @@ def kernels_of(
   found = []
   for core, dtypes in itertools.product(cores, _dtypes(op)):
     name = f"{'Backward' if backward else 'Forward'}{len(found)}"
-    has_64_bits = any(d.itemsize == 8 for d in dtypes.values())
+    has_64_bits = any(cpp.real(d).itemsize == 8 for d in dtypes.values())
     with jax.enable_x64(has_64_bits if x64 is None else x64):
       try:
         found.append(_kernel(op, name, core, dtypes, shared, backward))
@@ -199,8 +201,10 @@ def _kernel(op, name, core, dtypes, shared, backward):
 
 def _pull_back(forward, operands, results):
   """Returns the function of a backward pass, its operands and its results."""
-  moving = [i for i, x in enumerate(operands) if cpp.is_float(x.dtype)]
-  kept = [i for i, x in enumerate(results) if cpp.is_float(x.dtype)]
+  moving, kept = (
+      [i for i, x in enumerate(arrays) if is_differentiable(x.dtype)]
+      for arrays in (operands, results)
+  )
   if not moving or not kept:
     raise errors.Unsupported("there is no derivative: say backward = False")
 
@@ -266,13 +270,14 @@ def _written(name, aval, function, operands, results) -> Writer:
   """Returns the text of a function of arrays."""
   closed = _traced(jax.make_jaxpr(function), *map(aval, operands))
   jaxprs.check_effects(closed.jaxpr)
-  closed = hoisting.hoisted(closed)
+  closed = hoisting.hoisted(complex_numbers.in_reals(closed))
   writer = Writer(name)
   body = Body(writer)
 
   def memory(kind, letters, i, x):
     buffer = values.Buffer(f"{letters}{i}", kind)
-    return values.Memory.of(buffer, aval(x).shape, x.dtype, not x.shared)
+    shape, dtype = complex_numbers.stored(aval(x).shape, x.dtype)
+    return values.Memory.of(buffer, shape, dtype, not x.shared)
 
   # A small operand is read once, not in each step of a loop.
   inputs = [
@@ -287,7 +292,7 @@ def _written(name, aval, function, operands, results) -> Writer:
       if not isinstance(x, jex_core.Literal) and outvars.count(x) == 1
   }
   for place, value, x in zip(to, body.run(closed, inputs, own), results):
-    if value.dtype != x.dtype:
+    if value.dtype != place.dtype:
       raise errors.Unsupported(f"a result of dtype {value.dtype}")
     if getattr(value, "buffer", None) != place.buffer:
       writer.comment(x.name)

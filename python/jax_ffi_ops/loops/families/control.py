@@ -148,7 +148,7 @@ def _while(body, equation, *args):
   if params["cond_jaxpr"].out_avals[0].shape:
     if any(jaxprs.is_key(x.aval) for x in equation.of.invars):
       raise errors.Unsupported("of keys of jax.random")
-    return body.retrace(functools.partial(_while_of_some, params), *args)
+    return body.retrace(functools.partial(while_of_some, params), *args)
   ragged, lanes = uniform.while_loop(params, [x.lanes for x in args])
   fixed = [_constant(body, x) for x in args[: first + second]]
   of_cond, of_body = fixed[:first], fixed[first:]
@@ -168,7 +168,7 @@ def _while(body, equation, *args):
   return carry
 
 
-def _while_of_some(params, *args):
+def while_of_some(params, *args):
   """A `while` under vmap, whose condition is an array: it ends with the last."""
   first, second = params["cond_nconsts"], params["body_nconsts"]
   of_cond, of_body = args[:first], args[first : first + second]
