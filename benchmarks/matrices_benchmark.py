@@ -55,33 +55,6 @@ def mpc_step(lib: Any, a: jax.Array, b: jax.Array) -> jax.Array:
   return gains(jax.lax.scan(step, jnp.eye(len(a)), length=_STEPS)[0])
 
 
-def kalman_filter(
-    lib: Any, start: jax.Array, seen: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-  """An extended Kalman filter of a position and a velocity, seen by a radar.
-
-  Returns the last state, [6], and its covariance.
-  """
-  move = jnp.eye(6) + 0.1 * jnp.eye(6, k=3)
-
-  def observe(x):
-    flat = jnp.sqrt(x[0] ** 2 + x[1] ** 2)
-    distance = jnp.sqrt(flat**2 + x[2] ** 2)
-    return jnp.stack(
-        [distance, jnp.arctan2(x[1], x[0]), jnp.arctan2(x[2], flat)]
-    )
-
-  def step(carry, z):
-    x, p = carry
-    x, p = move @ x, move @ p @ move.T + 0.01 * jnp.eye(6)
-    h = jax.jacfwd(observe)(x)
-    hp = h @ p
-    gain = lib.solve(hp @ h.T + 0.01 * jnp.eye(3), hp).T
-    return (x + gain @ (z - observe(x)), p - gain @ hp), None
-
-  return jax.lax.scan(step, (start, jnp.eye(6)), seen)[0]
-
-
 def registration(lib: Any, cloud: jax.Array, target: jax.Array) -> jax.Array:
   """A step of iterative closest points: a cloud, [points, 3], turned."""
   apart = jnp.sum((cloud[:, None] - target[None]) ** 2, axis=-1)
@@ -104,16 +77,13 @@ def operands(name: str, batch: int) -> list[jax.Array]:
   if name == "mpc_step":
     a, b = _draw((batch, 6, 6), (batch, 6, 3))
     return [0.4 * a, b]
-  if name == "kalman_filter":
-    start, noise = _draw((batch, 6), (batch, _STEPS, 3))
-    return [start + 5, jnp.abs(5 + noise / 10)]
   cloud, noise = _draw((batch, 24, 3), (batch, 24, 3))
   return [cloud, cloud + noise / 20]
 
 
 PROGRAMS = {
     program.__name__: program
-    for program in (mass_matrix, mpc_step, kalman_filter, registration)
+    for program in (mass_matrix, mpc_step, registration)
 }
 LIBRARIES = {"jax_ffi_ops.linalg": linalg, "jax.numpy.linalg": jnp.linalg}
 COMPILED = "jax_ffi_ops.compile"

@@ -74,7 +74,8 @@ struct NumberOf<std::complex<R>> {
 template <int lanes, typename R, typename T>
 XLA_FFI_OPS_HD void FindRows(const Rows<T>& rows, int64_t begin, int count,
                              R** found) {
-  const auto place = [&](int i) XLA_FFI_OPS_INLINED { return i < count ? i : 0; };
+  const auto place = [&](int i)
+                         XLA_FFI_OPS_INLINED { return i < count ? i : 0; };
   if (rows.map.dims == 1) {  // Vectors count these, at once.
     R* const first = reinterpret_cast<R*>(rows[begin]);
     const int64_t step = rows.map.stride[0] * rows.cols * sizeof(T) / sizeof(R);
