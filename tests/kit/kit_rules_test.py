@@ -403,6 +403,13 @@ class KitRulesTest(parameterized.TestCase):
       with kit.using("reference"):
         for x in (_W, np.ones(5, np.float32)):
           self.assertNotIn("@kit_test_op", lowered(operand, x))
+    x = np.ones(5, np.float32)
+    self.assertIn(
+        "on cpu: forward: error (`use_handler`", kit.explain(op, x, x)
+    )
+    self.assertIn("on cuda: forward: reference (", kit.explain(op, x, x))
+    with kit.using("reference"):
+      self.assertIn("on cpu: forward: reference (", kit.explain(op, x, x))
 
   @parameterized.parameters("", "handlers", True, None)
   def test_neither_handler_nor_reference(self, what):

@@ -97,9 +97,12 @@ def _lines(call, avals):
 
     def runs(target, platforms, otherwise, along="", backward=False):
       reason = _reason(call, platform, avals, backward)
+      is_error = must_run and platforms
       if platform not in platforms:
         reason = f"there is no handler {target} for it"
-      if reason and must_run and platforms:
+      elif op.strict and call.preference is not Preference.REFERENCE:
+        is_error = True
+      if reason and is_error:
         return f"error ({reason})"
       if reason:
         return f"{otherwise}{along} ({reason})"
