@@ -53,7 +53,7 @@ def inexact(
   found = [jnp.asarray(a) for a in arrays]
   dtype = jnp.result_type(*found)
   if not jnp.issubdtype(dtype, jnp.inexact):
-    dtype = jax.dtypes.canonicalize_dtype(float)
+    dtype = jax.eval_shape(jnp.sqrt, jax.ShapeDtypeStruct((), dtype)).dtype
   if dtype not in dtypes:
     return None
   return [a.astype(dtype) for a in found]
