@@ -74,6 +74,10 @@ _lu_solve = kit.op(
     attributes={"transpose": np.bool_, "conjugate": np.bool_},
     reference=_solve_reference,
     dtypes={"lu": operands.NUMBERS, "order": (np.int32,), "b": "lu"},
+    operands={
+        "lu": kit.Operand(stretched=True),
+        "order": kit.Operand(stretched=True),
+    },
     outputs=("x",),
     derivatives=kit.Derivatives(backward=_solve_backward, residuals=("x",)),
     choice=operands.choice({}),
@@ -212,7 +216,7 @@ def lu_solve(
 
 
 def _signs_of_exchanges(pivots, dtype):
-  own = jnp.arange(pivots.shape[-1], dtype=pivots.dtype)
+  own = jax.lax.broadcasted_iota(pivots.dtype, pivots.shape, pivots.ndim - 1)
   odd = jnp.sum(pivots != own, axis=-1) % 2
   return (1 - 2 * odd).astype(dtype)
 
@@ -222,7 +226,8 @@ def _slogdet(a):
   lu, pivots, _ = _lu(a)
   diagonal = jnp.diagonal(lu, axis1=-2, axis2=-1)
   size = jnp.abs(diagonal)
-  signs = jnp.where(size == 0, 0, diagonal / jnp.where(size == 0, 1, size))
+  divisor = jnp.where(size == 0, 1, size).astype(a.dtype)
+  signs = jnp.where(size == 0, 0, diagonal / divisor)
   sign = jnp.prod(signs, axis=-1) * _signs_of_exchanges(pivots, a.dtype)
   return sign, jnp.sum(jnp.log(size), axis=-1)
 

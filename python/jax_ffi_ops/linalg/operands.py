@@ -76,25 +76,22 @@ def _is_small(n):
 def systems(a: Any, b: Any) -> tuple[jax.Array, jax.Array] | None:
   """Returns a and b of a x = b, [..., n, n] and [..., n, k]; None: jax's.
 
-  Their leading axes broadcast; a vector b, [n], becomes [n, 1].
+  Their leading axes broadcast: b has all of them, and some of a may be 1. A
+  vector b, [n], becomes [n, 1].
   """
   found = inexact(a, b)
   if not found or not _are_square(found[0]) or not found[1].ndim:
     return None
   a, b = found
   b = b[:, None] if b.ndim == 1 else b
-  if b.shape[-2] != a.shape[-1] or not _broadcast(a.shape[:-2], b.shape[:-2]):
+  if b.shape[-2] != a.shape[-1]:
     return None
-  rank = max(a.ndim, b.ndim)
-  return tuple(x.reshape((1,) * (rank - x.ndim) + x.shape) for x in (a, b))
-
-
-def _broadcast(a, b):
   try:
-    jnp.broadcast_shapes(a, b)
+    batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
   except ValueError:
-    return False
-  return True
+    return None
+  a = a.reshape((1,) * (len(batch) + 2 - a.ndim) + a.shape)
+  return a, jnp.broadcast_to(b, batch + b.shape[-2:])
 
 
 def adjoint(x: jax.Array) -> jax.Array:

@@ -55,6 +55,7 @@ _solve = kit.op(
     },
     reference=_reference,
     dtypes=operands.NUMBERS,
+    operands={"a": kit.Operand(stretched=True)},
     outputs=("x",),
     derivatives=kit.Derivatives(
         backward=_backward, transpose=_transpose, residuals=("x",)
