@@ -24,7 +24,6 @@ namespace internal {
 
 using math::Abs;
 using math::Bits;
-using math::BitsOf;
 
 // Where a matrix's largest element is near 1, a sum of squares that is less
 // counts as 0: squares that underflow would matter in it.
