@@ -160,7 +160,7 @@ class RefusedTest(parameterized.TestCase):
   def test_complex_numbers(self):
     with self.assertRaisesRegex(
         errors.Unsupported,
-        r"kernels_test.py:\d+ \(<lambda>\), asin: .* complex",
+        r"kernels_test.py:\d+ \(<lambda>\): asin: .* complex",
     ):
       _text(lambda x: jnp.arcsin(x * 1j).real, {"n": 4})
     with self.assertRaisesRegex(errors.Unsupported, "cholesky: .* complex"):

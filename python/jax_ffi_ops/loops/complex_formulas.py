@@ -48,7 +48,8 @@ def find(name: str) -> _Formula:
     return _of_each_part
   if name not in _formulas:
     raise errors.Unsupported(
-        "there is no rule for complex numbers: compute it of their parts"
+        f"{name}: there is no rule for complex numbers: compute it of their"
+        " parts"
     )
   return _formulas[name]
 

@@ -135,11 +135,10 @@ class _Pairs:
       try:
         self._add(equation)
       except errors.Unsupported as error:
-        if error.where:
+        line = _jax.source_line(equation)
+        if error.where or line is None:  # What calls it may have one.
           raise
-        where = _jax.source_line(equation) or "jax"
-        where += f", {equation.primitive.name}"
-        raise errors.Unsupported(error.what, where) from error
+        raise errors.Unsupported(error.what, line) from error
 
   def _add(self, equation):
     own = list(map(self.atoms, equation.invars))
@@ -191,7 +190,7 @@ class _Pairs:
 
 
 def _with_one_condition(equation):
-  """Returns what a `while` under vmap, whose condition is an array, stands for."""
+  """Returns the loop that a `while` under vmap, with many conditions, is."""
   params = equation.params
   if (
       equation.primitive.name != "while"
