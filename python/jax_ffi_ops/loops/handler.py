@@ -24,12 +24,15 @@ def text(
     passes: the kernels of each FFI target.
     macros: what kernel.h is to know, and its values.
   """
+  kernels = list(itertools.chain(*passes.values()))
+  headers = _HEADERS.union(*(x.writer.headers for x in kernels))
+  includes = [f'#include "xla_ffi_ops/{x}"' for x in sorted(headers)]
   lines = [
       f"// Written from the reference of {op.name}: {op.signature}.",
       *(f"#define {name} {value}".rstrip() for name, value in macros.items()),
-      *_HEAD.splitlines(),
+      *_HEAD.format(headers="\n".join(includes)).splitlines(),
   ]
-  for kernel in itertools.chain(*passes.values()):
+  for kernel in kernels:
     lines += _kernel(kernel)
   for target, own in passes.items():
     lines += _table(op, target, own)
@@ -44,17 +47,22 @@ _HEAD = """\
 #include <cstdint>
 #include <limits>
 
-#include "xla_ffi_ops/loops/dot.h"
-#include "xla_ffi_ops/loops/kernel.h"
-#include "xla_ffi_ops/vec/lanes/lane_halves.h"
-#include "xla_ffi_ops/vec/lanes/lane_math.h"
-#include "xla_ffi_ops/vec/lanes/lanes.h"
+{headers}
 
-namespace xla_ffi_ops {
-namespace {
+namespace xla_ffi_ops {{
+namespace {{
 
 using namespace lanes;  // NOLINT
 """
+_HEADERS = frozenset(
+    {
+        "loops/dot.h",
+        "loops/kernel.h",
+        "vec/lanes/lane_halves.h",
+        "vec/lanes/lane_math.h",
+        "vec/lanes/lanes.h",
+    }
+)
 
 
 def _wrapped(line: str) -> str:

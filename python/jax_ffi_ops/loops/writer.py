@@ -44,11 +44,13 @@ class Writer:
 
   Attributes:
     constants: definitions of tables, which come before it.
+    headers: of C++ that it calls, besides those that all kernels include.
     scratch: the types and sizes of buffers, and their names.
   """
 
   def __init__(self, prefix: str):
     self.constants: list[str] = []
+    self.headers: set[str] = set()
     self.scratch: list[tuple[str, str, str]] = []
     self._lines: list[_Line] = []
     self._prefix = prefix
