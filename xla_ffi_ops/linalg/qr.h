@@ -40,10 +40,9 @@ XLA_FFI_OPS_HD V MakeReflector(int64_t m, int64_t stride, V* x) {
   const auto is_done = other == R{};
   const R one = Fill<R>(1);
   const V difference = alpha - FromReal<V>(beta);
-  const V factor = Scaled(
-      Reciprocal(Select(is_done, FromReal<V>(one), difference)), scale.up);
+  const V factor = Reciprocal(Select(is_done, FromReal<V>(one), difference));
   for (int64_t i = 1; i < m; ++i) {
-    x[i * stride] = Times(x[i * stride], factor);
+    x[i * stride] = Times(Scaled(x[i * stride], scale.up), factor);
   }
   x[0] = Select(is_done, x[0], FromReal<V>(R(beta * scale.down)));
   return Select(is_done, V{}, Scaled(-difference, R(one / beta)));
@@ -125,6 +124,63 @@ XLA_FFI_OPS_HD void MultiplyReflectors(M m, N n, int64_t count, const V* taus,
     }
     column[0] = one - taus[t];
     for (int64_t i = 0; i < t; ++i) a[i * n + t] = V{};
+  }
+}
+
+// The cotangents of a, [m, n], for those of Q, [m, k], and of R, [k, n], where
+// k is the lesser of m and n. Of the first k columns of R, and of the others:
+//
+//   da = (dq + conj(Q) (C + E)) R^-T, and conj(Q) dr
+//   E = conj(R) dr^T of the other columns
+//   C: Hermitian, with the upper triangle of dr R^T - Q^T dq - E, and with a
+//   real diagonal
+//
+// the transpose of dR = U R and dQ = dA R^-1 - Q U, where U is upper
+// triangular and U + U^H = Q^H dA R^-1 + (Q^H dA R^-1)^H. c is [k, k]. No
+// element below the diagonals of R and dr is read.
+template <typename V>
+XLA_FFI_OPS_HD void QrGradient(int64_t m, int64_t n, const V* q, const V* r,
+                               const V* dq, const V* dr, V* c, V* da) {
+  const int64_t k = m < n ? m : n;
+  for (int64_t i = 0; i < k; ++i) {
+    for (int64_t j = 0; j < k; ++j) {
+      V sum{};
+      for (int64_t l = k; l < n; ++l) {
+        sum = MulAdd(Conj(r[i * n + l]), dr[j * n + l], sum);
+      }
+      c[i * k + j] = sum;
+    }
+  }
+  for (int64_t i = 0; i < k; ++i) {
+    for (int64_t j = i; j < k; ++j) {
+      V sum = -c[i * k + j];
+      for (int64_t l = j; l < k; ++l) {
+        sum = MulAdd(dr[i * n + l], r[j * n + l], sum);
+      }
+      for (int64_t l = 0; l < m; ++l) {
+        sum = MulSub(q[l * k + i], dq[l * k + j], sum);
+      }
+      if (i == j) sum = FromReal<V>(RealPart(sum));
+      c[i * k + j] = c[i * k + j] + sum;
+      if (i != j) c[j * k + i] = c[j * k + i] + Conj(sum);
+    }
+  }
+  for (int64_t j = n - 1; j >= 0; --j) {
+    const bool is_other = j >= k;
+    const V* const factor = is_other ? dr + j : c + j;
+    const int64_t width = is_other ? n : k;
+    const V scale =
+        is_other ? FromReal<V>(Fill<Real<V>>(1)) : Reciprocal(r[j * n + j]);
+    for (int64_t i = 0; i < m; ++i) {
+      V x = is_other ? V{} : dq[i * k + j];
+      for (int64_t l = 0; l < k; ++l) {
+        x = MulAdd(Conj(q[i * k + l]), factor[l * width], x);
+      }
+      for (int64_t l = j + 1; l < k; ++l) {
+        x = MulSub(da[i * n + l], r[j * n + l], x);
+      }
+      da[i * n + j] = Times(x, scale);
+    }
   }
 }
 
