@@ -131,7 +131,7 @@ XLA_FFI_OPS_HD void MultiplyReflectors(M m, N n, int64_t count, const V* taus,
 // k is the lesser of m and n. Of the first k columns of R, and of the others:
 //
 //   da = (dq + conj(Q) (C + E)) R^-T, and conj(Q) dr
-//   E = conj(R) dr^T of the other columns
+//   E = conj(R dr^T) of the other columns
 //   C: Hermitian, with the upper triangle of dr R^T - Q^T dq - E, and with a
 //   real diagonal
 //
@@ -146,9 +146,9 @@ XLA_FFI_OPS_HD void QrGradient(int64_t m, int64_t n, const V* q, const V* r,
     for (int64_t j = 0; j < k; ++j) {
       V sum{};
       for (int64_t l = k; l < n; ++l) {
-        sum = MulAdd(Conj(r[i * n + l]), dr[j * n + l], sum);
+        sum = MulAdd(r[i * n + l], dr[j * n + l], sum);
       }
-      c[i * k + j] = sum;
+      c[i * k + j] = Conj(sum);
     }
   }
   for (int64_t i = 0; i < k; ++i) {
