@@ -25,6 +25,7 @@ def native_op(name, deps = [], copts = []):
     native.exports_files(
         native.glob([name + ".cu", name + "_ffi.cc"], allow_empty = True),
         visibility = [
+            "//python/jax_ffi_ops/linalg:__pkg__",
             "//python/jax_ffi_ops/ops:__pkg__",
             "//tests/ops:__subpackages__",
         ],
@@ -40,6 +41,7 @@ def native_op(name, deps = [], copts = []):
         ]),
         visibility = [
             "//examples:__pkg__",
+            "//python/jax_ffi_ops/linalg:__pkg__",
             "//python/jax_ffi_ops/ops:__pkg__",
         ],
     )
