@@ -7,12 +7,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.linalg
 import jax.scipy.ndimage
 from scipy import linalg
 from scipy import ndimage
 from scipy import signal
 
 import jax_ffi_ops
+import jax_ffi_ops.linalg
 
 NAMESAKES: Mapping[str, Callable[..., Any]] = {
     "lax_sort": jax.lax.sort,
@@ -38,6 +40,13 @@ NAMESAKES: Mapping[str, Callable[..., Any]] = {
         (signal, "lfilter sosfilt"),
     )
     for name in names.split()
+}
+
+# Those of jax_ffi_ops.linalg.
+LINALG: Mapping[str, Callable[..., Any]] = {
+    name: getattr(jnp.linalg, name, None) or getattr(jax.scipy.linalg, name)
+    for name, function in vars(jax_ffi_ops.linalg).items()
+    if callable(function)
 }
 
 # Neither jax nor SciPy has a function that computes the same.
