@@ -35,15 +35,26 @@ template <Read a_read = Read::kPlain, Read b_read = Read::kPlain, typename M,
 XLA_FFI_OPS_HD void Multiply(M m, K k, N n, const V* a, const V* b, V* to) {
   const int64_t a_width = a_read == Read::kPlain ? int64_t(k) : int64_t(m);
   const int64_t b_width = b_read == Read::kPlain ? int64_t(n) : int64_t(k);
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < n; ++j) {
-      V sum{};
-      for (int64_t l = 0; l < k; ++l) {
-        sum = MulAdd(internal::ElementOf<a_read>(a, a_width, i, l),
-                     internal::ElementOf<b_read>(b, b_width, l, j), sum);
+  // So many elements of a row share the loads of A.
+  constexpr int64_t kTogether = 4;
+  const auto compute = [&](int64_t i, int64_t j,
+                           auto count) XLA_FFI_OPS_INLINED {
+    V sums[count] = {};
+    for (int64_t l = 0; l < k; ++l) {
+      const V x = internal::ElementOf<a_read>(a, a_width, i, l);
+      for (int64_t c = 0; c < count; ++c) {
+        sums[c] = MulAdd(x, internal::ElementOf<b_read>(b, b_width, l, j + c),
+                         sums[c]);
       }
-      to[i * n + j] = sum;
     }
+    for (int64_t c = 0; c < count; ++c) to[i * n + j + c] = sums[c];
+  };
+  for (int64_t i = 0; i < m; ++i) {
+    int64_t j = 0;
+    for (; j + kTogether <= n; j += kTogether) {
+      compute(i, j, Fixed<kTogether>());
+    }
+    for (; j < n; ++j) compute(i, j, Fixed<1>());
   }
 }
 

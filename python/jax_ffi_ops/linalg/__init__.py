@@ -11,6 +11,8 @@ from jax_ffi_ops.linalg.cholesky import cho_solve as cho_solve
 from jax_ffi_ops.linalg.cholesky import cholesky as cholesky
 from jax_ffi_ops.linalg.eigh import eigh as eigh
 from jax_ffi_ops.linalg.eigh import eigvalsh as eigvalsh
+from jax_ffi_ops.linalg.expm import expm as expm
+from jax_ffi_ops.linalg.expm import matrix_power as matrix_power
 from jax_ffi_ops.linalg.lu import det as det
 from jax_ffi_ops.linalg.lu import inv as inv
 from jax_ffi_ops.linalg.lu import lu_factor as lu_factor
