@@ -38,15 +38,17 @@ def _parse():
   parser.add_argument("--peers", type=options.names, help="with *; or none")
   parser.add_argument("--calls", type=int, help="in a program")
   parser.add_argument(
-      "--tiny", action="store_true", help="a line of each op, once, as a test"
+      "--tiny",
+      action="store_true",
+      help="of the lines, one of each op and pass, once: as a test",
   )
   return parser.parse_args()
 
 
-def _tiny(op):
+def _tiny(op, direction):
   """Returns a line that tries what a case has."""
   known = catalog.CASES[op]
-  return op, known.sizes[0], known.dtypes[-1], known.passes[-1], "call"
+  return op, known.sizes[0], known.dtypes[-1], direction, "call"
 
 
 def lines(patterns, gpu: bool) -> list[tuple[str, ...]]:
@@ -101,8 +103,9 @@ def main() -> int:
   )
   chosen = lines(asked.lines, gpu)
   if asked.tiny:
-    ops = dict.fromkeys(op for op, *_ in chosen)
-    chosen, asked.rounds = list(map(_tiny, ops)), 1
+    each = dict.fromkeys((op, direction) for op, _, _, direction, _ in chosen)
+    chosen, asked.rounds = [_tiny(*op) for op in each], 1
+    rounds.SHORT = 0  # A call a sample: nobody reads its time.
   chosen = options.shard(chosen, asked.shard)
   if asked.tiny or asked.at_any_speed:
     with kit.using("handler if served"):
