@@ -19,6 +19,7 @@ HandlerResult ForwardHandler(CpuContext device, bool symmetrize, Buffer a,
   checks.Operand("a", a, AllTypes(), {&n, &n});
   checks.Result("l", *l, a.element_type(), {&n, &n});
   linalg::CheckSize(&checks, "a", n);
+  if (!checks.ok()) return checks.error();
   return Dispatch(AllTypes(), a.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const CholeskyFactors<T> call{
@@ -41,6 +42,7 @@ HandlerResult BackwardHandler(CpuContext device, bool symmetrize,
   checks.BatchRank(batch_rank);
   checks.Result("da", *da, l.element_type(), {&n, &n});
   linalg::CheckSize(&checks, "l", n);
+  if (!checks.ok()) return checks.error();
   return Dispatch(AllTypes(), l.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const CholeskyGradients<T> call{

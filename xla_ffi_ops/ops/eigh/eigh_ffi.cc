@@ -23,6 +23,7 @@ HandlerResult ValuesHandler(CpuContext device, bool symmetrize, Buffer a,
   checks.Operand("a", a, RealTypes(), {&n, &n});
   checks.Result("w", *w, a.element_type(), {&n});
   linalg::CheckSize(&checks, "a", n);
+  if (!checks.ok()) return checks.error();
   return Dispatch(RealTypes(), a.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const Eigenvalues<T> call{n, symmetrize,
@@ -43,6 +44,7 @@ HandlerResult ForwardHandler(CpuContext device, bool symmetrize, Buffer a,
   checks.Result("w", *w, a.element_type(), {&n});
   checks.Result("v", *v, a.element_type(), {&n, &n});
   linalg::CheckSize(&checks, "a", n);
+  if (!checks.ok()) return checks.error();
   return Dispatch(RealTypes(), a.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const Eigenvectors<T> call{
@@ -68,6 +70,7 @@ HandlerResult BackwardHandler(CpuContext device, bool symmetrize,
   checks.BatchRank(batch_rank);
   checks.Result("da", *da, w.element_type(), {&n, &n});
   linalg::CheckSize(&checks, "v", n);
+  if (!checks.ok()) return checks.error();
   return Dispatch(RealTypes(), w.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const EighGradients<T> call{

@@ -21,6 +21,7 @@ HandlerResult LuHandler(CpuContext device, Buffer a, ffi::Result<Buffer> lu,
   checks.Result("pivots", *pivots, ffi::S32, {&n});
   checks.Result("order", *order, ffi::S32, {&n});
   linalg::CheckSize(&checks, "a", n);
+  if (!checks.ok()) return checks.error();
   return Dispatch(AllTypes(), a.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const LuFactors<T> call{n,

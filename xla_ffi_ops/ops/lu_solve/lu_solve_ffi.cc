@@ -22,6 +22,7 @@ HandlerResult LuSolveHandler(CpuContext device, bool transpose, bool conjugate,
   checks.Operand("b", b, lu.element_type(), {&n, &k});
   checks.Result("x", *x, lu.element_type(), {&n, &k});
   linalg::CheckSize(&checks, "lu", n);
+  if (!checks.ok()) return checks.error();
   return Dispatch(AllTypes(), lu.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const FactoredSystems<T> call{

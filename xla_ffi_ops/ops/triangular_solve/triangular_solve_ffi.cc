@@ -21,6 +21,7 @@ HandlerResult ForwardHandler(CpuContext device, bool lower, bool transpose,
   checks.Operand("b", b, a.element_type(), {&n, &k});
   checks.Result("x", *x, a.element_type(), {&n, &k});
   linalg::CheckSize(&checks, "a", n);
+  if (!checks.ok()) return checks.error();
   return Dispatch(AllTypes(), a.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const TriangularSystems<T> call{
@@ -50,6 +51,7 @@ HandlerResult BackwardHandler(CpuContext device, bool lower, bool transpose,
   checks.Result("da", *da, a.element_type(), {&n, &n});
   checks.Result("db", *db, a.element_type(), {&n, &k});
   linalg::CheckSize(&checks, "a", n);
+  if (!checks.ok()) return checks.error();
   return Dispatch(AllTypes(), a.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const TriangularGradients<T> call{
