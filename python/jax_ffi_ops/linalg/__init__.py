@@ -19,4 +19,5 @@ from jax_ffi_ops.linalg.lu import lu_factor as lu_factor
 from jax_ffi_ops.linalg.lu import lu_solve as lu_solve
 from jax_ffi_ops.linalg.lu import slogdet as slogdet
 from jax_ffi_ops.linalg.lu import solve as solve
+from jax_ffi_ops.linalg.qr import qr as qr
 from jax_ffi_ops.linalg.triangular import solve_triangular as solve_triangular

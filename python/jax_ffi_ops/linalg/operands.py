@@ -2,6 +2,7 @@
 """What functions of small matrices take, and which calls they leave to jax."""
 
 from collections.abc import Mapping
+import math
 import pathlib
 from typing import Any
 
@@ -44,6 +45,23 @@ def choice(least: Mapping[int, int]) -> kit.Choice:
   )
 
 
+def choice_of_shapes(least: Mapping[int, int]) -> kit.Choice:
+  """The same for (m,n)->...: `least` is by the lesser of m and n."""
+
+  def is_faster(a, *others, m, n, **_):
+    del others
+    matrices = math.prod(a.shape[:-2])
+    return matrices >= max(
+        (count for size, count in least.items() if min(m, n) >= size),
+        default=0,
+    )
+
+  return kit.Choice(
+      use_handler=lambda *_, m, n, **__: max(m, n) <= MOST,
+      is_faster=is_faster,
+  )
+
+
 def inexact(
     *arrays: Any, dtypes: tuple[np.dtype, ...] = NUMBERS
 ) -> list[jax.Array] | None:
@@ -63,6 +81,18 @@ def square(a: Any, dtypes: tuple[np.dtype, ...] = NUMBERS) -> jax.Array | None:
   """Returns square matrices that handlers may serve; None: jax's to judge."""
   found = inexact(a, dtypes=dtypes)
   return found[0] if found and _are_square(found[0]) else None
+
+
+def matrices(
+    a: Any, dtypes: tuple[np.dtype, ...] = NUMBERS
+) -> jax.Array | None:
+  """Returns matrices that handlers may serve; None: jax's to judge."""
+  found = inexact(a, dtypes=dtypes)
+  if not found or found[0].ndim < 2:
+    return None
+  sizes = found[0].shape[-2:]
+  is_served = all(isinstance(n, int) and 0 < n <= MOST for n in sizes)
+  return found[0] if is_served else None
 
 
 def _are_square(a):
