@@ -30,7 +30,7 @@ struct Placed {
 // A call of a kernel, and the elements of memory that a matrix of it takes.
 template <typename T>
 struct MatrixCall {
-  static constexpr int kMost = 5;
+  static constexpr int kMost = 6;
 
   void Add(Rows<const T> rows, int64_t place) {
     operands[operand_count++] = {rows, place};

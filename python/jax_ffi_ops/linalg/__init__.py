@@ -20,4 +20,7 @@ from jax_ffi_ops.linalg.lu import lu_solve as lu_solve
 from jax_ffi_ops.linalg.lu import slogdet as slogdet
 from jax_ffi_ops.linalg.lu import solve as solve
 from jax_ffi_ops.linalg.qr import qr as qr
+from jax_ffi_ops.linalg.svd import norm as norm
+from jax_ffi_ops.linalg.svd import pinv as pinv
+from jax_ffi_ops.linalg.svd import svd as svd
 from jax_ffi_ops.linalg.triangular import solve_triangular as solve_triangular

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "xla_ffi_ops/ops/svd/svd.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "xla_ffi_ops/linalg/groups.h"
+#include "xla_ffi_ops/linalg/svd.h"
+
+namespace xla_ffi_ops {
+
+template <typename T>
+void RunSvd(const SvdFactors<T>& factors, int64_t begin, int64_t end) {
+  const int64_t rows = factors.m, columns = factors.n;
+  const int64_t m = std::max(rows, columns), n = std::min(rows, columns);
+  const bool has_vectors = factors.u.data != nullptr;
+  const int64_t k = !has_vectors ? 0 : factors.all ? m : n;
+  const int64_t others = has_vectors ? n : 0;
+  // In place of a there is work for vectors. In place of the columns are, in
+  // the end, the vectors that have to be turned.
+  const int64_t s_at = m * n + 2 * others, w_at = s_at + n;
+  const int64_t longer_at = w_at + std::max(n * (m + others), m * k);
+  const int64_t shorter_at = longer_at + m * k;
+  linalg::MatrixCall<T> call;
+  call.memory = shorter_at + n * others;
+  call.Add(factors.a, 0);
+  call.Add(factors.s, s_at);
+  if (has_vectors) {
+    call.Add(factors.u, rows < columns ? shorter_at : longer_at);
+    call.Add(factors.vt, w_at);
+  }
+  const auto kernel = [=](auto* a) XLA_FFI_OPS_INLINED {
+    using V = std::decay_t<decltype(*a)>;
+    linalg::SvdColumns<V> w{m, n, others, a + w_at, {}, {}};
+    linalg::TakeColumns(rows, columns, a, &w);
+    linalg::OrthogonalizeColumns(w, a + s_at);
+    if (!has_vectors) return;
+    V* const longer = a + longer_at;
+    V* const shorter = a + shorter_at;
+    linalg::WriteVectors(w, k, a, longer, shorter);
+    if (rows < columns) {
+      linalg::Turn(m, k, longer, a + w_at);
+    } else {
+      linalg::Turn(n, n, shorter, a + w_at);
+    }
+  };
+  linalg::ForMatrices(call, kernel, begin, end);
+}
+
+template <typename T>
+void RunSvd(const SvdGradients<T>& gradients, int64_t begin, int64_t end) {
+  const int64_t m = gradients.m, n = gradients.n, k = std::min(m, n);
+  const int64_t factors = m * k + k + k * n;
+  linalg::MatrixCall<T> call;
+  call.memory = 2 * factors + m * n + 2 * k * k + k * n;
+  call.Add(gradients.u, 0);
+  call.Add(gradients.s, m * k);
+  call.Add(gradients.vt, m * k + k);
+  call.Add(gradients.du, factors);
+  call.Add(gradients.ds, factors + m * k);
+  call.Add(gradients.dvt, factors + m * k + k);
+  call.Add(gradients.da, 2 * factors);
+  const auto kernel = [=](auto* u) XLA_FFI_OPS_INLINED {
+    auto* const s = u + m * k;
+    auto* const da = u + 2 * factors;
+    linalg::SvdGradient(m, n, u, s, s + k, u + factors, s + factors,
+                        s + factors + k, da + m * n, da);
+  };
+  linalg::ForMatrices(call, kernel, begin, end);
+}
+
+template void RunSvd(const SvdFactors<float>&, int64_t, int64_t);
+template void RunSvd(const SvdFactors<double>&, int64_t, int64_t);
+template void RunSvd(const SvdGradients<float>&, int64_t, int64_t);
+template void RunSvd(const SvdGradients<double>&, int64_t, int64_t);
+
+}  // namespace xla_ffi_ops
