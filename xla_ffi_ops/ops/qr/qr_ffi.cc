@@ -33,6 +33,7 @@ HandlerResult ForwardHandler(CpuContext device, Buffer a, ffi::Result<Buffer> q,
   checks.Result("q", *q, a.element_type(), {&m, &k});
   checks.Result("r", *r, a.element_type(), {&k, &n});
   CheckSizes(&checks, "a", m, n, k, complete ? m : std::min(m, n));
+  if (!checks.ok()) return checks.error();
   return Dispatch(AllTypes(), a.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const QrFactors<T> call{m,
@@ -60,6 +61,7 @@ HandlerResult BackwardHandler(CpuContext device, int64_t batch_rank, Buffer q,
   checks.BatchRank(batch_rank);
   checks.Result("da", *da, q.element_type(), {&m, &n});
   CheckSizes(&checks, "q", m, n, k, std::min(m, n));
+  if (!checks.ok()) return checks.error();
   return Dispatch(AllTypes(), q.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const QrGradients<T> call{

@@ -38,6 +38,7 @@ HandlerResult ForwardHandler(CpuContext device, Buffer a, ffi::Result<Buffer> u,
   checks.Result("u", *u, a.element_type(), {&m, all ? &m : &k});
   checks.Result("vh", *vt, a.element_type(), {all ? &n : &k, &n});
   CheckSizes(&checks, "a", m, n, k);
+  if (!checks.ok()) return checks.error();
   return Dispatch(RealTypes(), a.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const SvdFactors<T> call{m,
@@ -61,6 +62,7 @@ HandlerResult ValuesHandler(CpuContext device, Buffer a,
   checks.Operand("a", a, RealTypes(), {&m, &n});
   checks.Result("s", *s, a.element_type(), {&k});
   CheckSizes(&checks, "a", m, n, k);
+  if (!checks.ok()) return checks.error();
   return Dispatch(RealTypes(), a.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const SvdFactors<T> call{m,
@@ -91,6 +93,7 @@ HandlerResult BackwardHandler(CpuContext device, int64_t batch_rank, Buffer u,
   checks.BatchRank(batch_rank);
   checks.Result("da", *da, u.element_type(), {&m, &n});
   CheckSizes(&checks, "u", m, n, k);
+  if (!checks.ok()) return checks.error();
   return Dispatch(RealTypes(), u.element_type(), [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
     const SvdGradients<T> call{
