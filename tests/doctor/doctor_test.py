@@ -48,7 +48,13 @@ class DoctorTest(absltest.TestCase):
 
   def test_libraries_of_the_package(self):
     printed = self.check(True)
-    for op in ("add_rms_norm", "layer_norm", "rms_norm", "softmax"):
+    for op in (
+        "add_rms_norm",
+        "layer_norm",
+        "lu_solve",
+        "rms_norm",
+        "softmax",
+    ):
       self.assertRegex(printed, f"{op}_fwd +cpu .* registered, answers")
     self.assertRegex(
         printed, r"\nA result of 64 MiB on the CPU takes \d+ page faults and "

@@ -160,9 +160,12 @@ def main() -> int:
     parser.error("--only is for --bench")
   if unknown := [name for name in options.only if name not in CASES]:
     parser.error(f"{unknown[0]!r} is none of {', '.join(CASES)}")
-  here = pathlib.Path(__file__).parents[1] / "ops"
-  paths = options.libraries
-  paths = paths or [(path, []) for path in sorted(here.glob("lib*.so"))]
+  here = pathlib.Path(__file__).parents[1]
+  paths = options.libraries or [
+      (path, [])
+      for folder in ("ops", "linalg")
+      for path in sorted((here / folder).glob("lib*.so"))
+  ]
   lines = [_versions(), _gpu(), _examined(paths, options.seconds)]
   if not options.libraries:
     lines += [_heap(options.seconds), compiling.lines()]
