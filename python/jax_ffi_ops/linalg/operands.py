@@ -100,7 +100,7 @@ def _are_square(a):
 
 
 def _is_small(n):
-  return not isinstance(n, int) or n <= MOST
+  return isinstance(n, int) and n <= MOST
 
 
 def systems(a: Any, b: Any) -> tuple[jax.Array, jax.Array] | None:

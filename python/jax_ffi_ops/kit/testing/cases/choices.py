@@ -6,13 +6,18 @@ import dataclasses
 import itertools
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jax_ffi_ops.kit.calls.choice import Code
 from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.dtypes import accumulator
 from jax_ffi_ops.kit.testing.cases.case import Case
 from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
+
+
+_UNSERVED = (Code.NOT_COMPILED, Code.NOT_SERVED)
 
 
 def presences(case: Case) -> Iterator[Case]:
@@ -181,7 +186,7 @@ def sizes(case: Case, is_first: bool) -> Iterator[Case]:
       other = resized(case, changed, size)
       if any(math.prod(x.core) > _LARGEST for x in other.operands):
         continue
-      if not _is_compiled(other):
+      if not _is_served(case, other):
         continue
       # What is called takes long to find, and does not depend on sizes: unless
       # the first one shows that it does.
@@ -208,7 +213,8 @@ def wide(case: Case) -> Case:
     # A filter of many sections takes as many steps as all dimensions multiply to.
     steps = size ** len(every)
     if max(steps, *(math.prod(x.core) for x in other.operands)) <= _WIDE**2:
-      return other if _is_compiled(other) else case
+      if _is_served(case, other):
+        return other
   return case
 
 
@@ -216,16 +222,13 @@ def empty_cores(case: Case) -> Iterator[Case]:
   """Yields the case with each core dimension of size 0, if it has results."""
   if case.empty_cores:
     empty = (resized(case, (dim,), 0) for dim in dims(case))
-    yield from filter(_is_compiled, empty)
+    yield from (other for other in empty if _is_served(case, other))
 
 
-def _is_compiled(case):
-  """Returns whether there are handlers for the cores of a case."""
-  return case.op.cores is None or case.op.cores.find(
-      [(x.core, jnp.dtype(x.dtype)) for x in case.operands],
-      case.call.attributes.plain,
-      backward=False,
-  )
+def _is_served(case, other):
+  """Returns whether handlers serve a case with other sizes of cores."""
+  avals = [jax.ShapeDtypeStruct(x.core, x.dtype) for x in other.operands]
+  return case.call.decided("cpu", avals).code not in _UNSERVED
 
 
 def dims(case: Case) -> Iterable[str]:
