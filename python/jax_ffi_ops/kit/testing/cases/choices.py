@@ -16,7 +16,6 @@ from jax_ffi_ops.kit.dtypes import accumulator
 from jax_ffi_ops.kit.testing.cases.case import Case
 from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
 
-
 _UNSERVED = (Code.NOT_COMPILED, Code.NOT_SERVED)
 
 
