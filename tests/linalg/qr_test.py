@@ -33,8 +33,8 @@ def _draw(rng, shape, dtype):
 def _matrices(m, n, dtype):
   """Yields names and matrices that are hard in some way."""
   rng = np.random.default_rng([m, n])
-  # XLA takes subnormal numbers as 0.
-  far = 18 if np.finfo(dtype).bits == 32 else 150
+  # XLA takes subnormal numbers as 0. They are below any rounding here.
+  far = 15 if np.finfo(dtype).bits == 32 else 145
   random = lambda: _draw(rng, (m, n), dtype).astype(np.complex128)
   yield "random", random()
   yield "graded columns", random() * np.logspace(0, -2 * far, n)
@@ -103,7 +103,7 @@ class BoundsTest(parameterized.TestCase):
     a = _draw(rng, (5, *shape), dtype)
     a[0] = np.eye(*shape)
     a[1] = np.triu(a[1])
-    a[2, 1:] = np.finfo(dtype).tiny  # Its square is 0.
+    a[2, 1:, 0] = np.finfo(dtype).tiny  # Their squares are 0.
     for mode in ("reduced", "complete"):
       for got, want in zip(linalg.qr(a, mode), jnp.linalg.qr(a, mode)):
         np.testing.assert_allclose(
@@ -164,7 +164,7 @@ class BoundsTest(parameterized.TestCase):
           np.testing.assert_allclose(one, other, atol=1e-5)
     with self.assertRaisesRegex(ValueError, "mode"):
       linalg.qr(a, "no mode")
-    with self.assertRaises(ValueError):
+    with self.assertRaises((TypeError, ValueError)):  # Which one, jax says.
       linalg.qr(a[:, 0])
 
 

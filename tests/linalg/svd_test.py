@@ -31,8 +31,8 @@ def _matrices(m, n, dtype):
   """Yields names and matrices that are hard in some way."""
   rng = np.random.default_rng([m, n])
   k = min(m, n)
-  # XLA takes subnormal numbers as 0.
-  far = 18 if dtype == np.float32 else 150
+  # XLA takes subnormal numbers as 0. They are below any rounding here.
+  far = 15 if dtype == np.float32 else 145
   random = lambda: rng.normal(size=(m, n))
   yield "random", random()
   yield "graded columns", random() * np.logspace(0, -2 * far, n)
@@ -225,7 +225,7 @@ class BoundsTest(parameterized.TestCase):
       )
     for refused in (((0, 0), 2), ((0, 7), 2), ((0, 1), "no order")):
       for norm in (linalg.norm, jnp.linalg.norm):
-        with self.assertRaises(ValueError):
+        with self.assertRaises((TypeError, ValueError)):  # Which, jax says.
           norm(x, refused[1], refused[0])
 
   def test_left_to_jax(self):
@@ -243,7 +243,7 @@ class BoundsTest(parameterized.TestCase):
       self.assertIs(type(got), type(want))
       for one, other in zip(jax.tree.leaves(got), jax.tree.leaves(want)):
         np.testing.assert_allclose(np.abs(one), np.abs(other), atol=1e-4)
-    with self.assertRaises(ValueError):
+    with self.assertRaises((TypeError, ValueError)):  # Which one, jax says.
       linalg.svd(a[:, 0])
 
 
