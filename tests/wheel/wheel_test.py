@@ -39,6 +39,8 @@ class WheelTest(absltest.TestCase):
             "jax_ffi_ops/kit/cpp/include/xla_ffi_ops/ffi.h",
             "jax_ffi_ops/kit/cpp/libxla_ffi_ops.a",
             "jax_ffi_ops/kit/testing/__init__.py",
+            "jax_ffi_ops/linalg/__init__.py",
+            "jax_ffi_ops/linalg/liblinalg_ext.so",
             "jax_ffi_ops/py.typed",
             *(f"jax_ffi_ops/ops/{op}.py" for op in _OPS),
             *(f"jax_ffi_ops/ops/lib{op}_ext.so" for op in _OPS),

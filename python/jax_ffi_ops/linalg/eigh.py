@@ -12,7 +12,7 @@ from jax_ffi_ops.linalg import operands
 
 
 def _signed(v):
-  """Turns columns by the rule of linalg/eigh.h."""
+  """Turns columns by the rule of linalg/eigh_lanes.h."""
   size = jnp.abs(v)
   is_large = size >= 0.9 * jnp.max(size, axis=0, initial=0)
   first = jnp.argmax(is_large, axis=0, keepdims=True)

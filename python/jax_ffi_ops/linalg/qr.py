@@ -21,7 +21,7 @@ def _reference(a):
 
 
 def _backward(q, r, dq, dr):
-  """See QrGradient in xla_ffi_ops/linalg/qr.h."""
+  """See QrGradient in xla_ffi_ops/linalg/qr_lanes.h."""
   k = q.shape[1]
   first, others = dr[:, :k], dr[:, k:]
   outer = jnp.conj(r[:, k:] @ others.mT)

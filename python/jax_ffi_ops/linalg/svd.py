@@ -46,7 +46,7 @@ def _quotient(x, by):
 
 
 def _backward(u, s, vh, du, ds, dvh):
-  """See SvdGradient in xla_ffi_ops/linalg/svd.h."""
+  """See SvdGradient in xla_ffi_ops/linalg/svd_lanes.h."""
   (k, n), m = vh.shape, len(u)
   x, y = u.mT @ du, vh @ dvh.mT
   core = _quotient((x - x.mT) * s + (y - y.mT) * s[:, None], _gaps(s))

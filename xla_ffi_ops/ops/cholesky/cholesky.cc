@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "xla_ffi_ops/linalg/cholesky.h"
+#include "xla_ffi_ops/linalg/cholesky_lanes.h"
 #include "xla_ffi_ops/linalg/groups.h"
 #include "xla_ffi_ops/linalg/number.h"
 #include "xla_ffi_ops/linalg/products.h"

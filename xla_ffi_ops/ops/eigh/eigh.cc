@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "xla_ffi_ops/linalg/eigh.h"
+#include "xla_ffi_ops/ops/eigh/eigh.h"
 
 #include <cstdint>
 
+#include "xla_ffi_ops/linalg/eigh_lanes.h"
 #include "xla_ffi_ops/linalg/groups.h"
 #include "xla_ffi_ops/linalg/products.h"
-#include "xla_ffi_ops/ops/eigh/eigh.h"
 
 namespace xla_ffi_ops {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/linalg/expm.h"
+#include "xla_ffi_ops/linalg/expm_lanes.h"
 #include "xla_ffi_ops/linalg/groups.h"
 
 namespace xla_ffi_ops {

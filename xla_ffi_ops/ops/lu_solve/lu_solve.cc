@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "xla_ffi_ops/linalg/groups.h"
-#include "xla_ffi_ops/linalg/lu.h"
+#include "xla_ffi_ops/linalg/lu_lanes.h"
 #include "xla_ffi_ops/linalg/number.h"
 
 namespace xla_ffi_ops {

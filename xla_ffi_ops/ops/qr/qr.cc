@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "xla_ffi_ops/linalg/groups.h"
-#include "xla_ffi_ops/linalg/qr.h"
+#include "xla_ffi_ops/linalg/qr_lanes.h"
 
 namespace xla_ffi_ops {
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "xla_ffi_ops/linalg/groups.h"
-#include "xla_ffi_ops/linalg/svd.h"
+#include "xla_ffi_ops/linalg/svd_lanes.h"
 
 namespace xla_ffi_ops {
 

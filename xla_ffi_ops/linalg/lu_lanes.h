@@ -3,8 +3,8 @@
 // factors (Golub and Van Loan, Matrix Computations, section 3.4).
 //
 // Lanes choose different rows. So rows are exchanged by selections.
-#ifndef XLA_FFI_OPS_LINALG_LU_H_
-#define XLA_FFI_OPS_LINALG_LU_H_
+#ifndef XLA_FFI_OPS_LINALG_LU_LANES_H_
+#define XLA_FFI_OPS_LINALG_LU_LANES_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -158,4 +158,4 @@ XLA_FFI_OPS_HD void LuSolveTransposed(N n, K k, const V* lu,
 
 }  // namespace xla_ffi_ops::linalg
 
-#endif  // XLA_FFI_OPS_LINALG_LU_H_
+#endif  // XLA_FFI_OPS_LINALG_LU_LANES_H_

@@ -3,13 +3,13 @@
 // (Higham, The scaling and squaring method for the matrix exponential
 // revisited, SIAM J. Matrix Anal. Appl. 26, 2005): of degree 13 in double, and
 // of degree 7 in float.
-#ifndef XLA_FFI_OPS_LINALG_EXPM_H_
-#define XLA_FFI_OPS_LINALG_EXPM_H_
+#ifndef XLA_FFI_OPS_LINALG_EXPM_LANES_H_
+#define XLA_FFI_OPS_LINALG_EXPM_LANES_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "xla_ffi_ops/linalg/lu.h"
+#include "xla_ffi_ops/linalg/lu_lanes.h"
 #include "xla_ffi_ops/linalg/number.h"
 #include "xla_ffi_ops/linalg/products.h"
 #include "xla_ffi_ops/vec/device.h"
@@ -172,4 +172,4 @@ XLA_FFI_OPS_HD void ExpmGradient(int64_t n, int64_t max_squarings, const V* a,
 
 }  // namespace xla_ffi_ops::linalg
 
-#endif  // XLA_FFI_OPS_LINALG_EXPM_H_
+#endif  // XLA_FFI_OPS_LINALG_EXPM_LANES_H_

@@ -5,12 +5,12 @@
 //
 // Lanes sweep together, each over a block of its own; where a lane has no work,
 // its rotation is the identity, and its numbers stay as they are.
-#ifndef XLA_FFI_OPS_LINALG_EIGH_H_
-#define XLA_FFI_OPS_LINALG_EIGH_H_
+#ifndef XLA_FFI_OPS_LINALG_EIGH_LANES_H_
+#define XLA_FFI_OPS_LINALG_EIGH_LANES_H_
 
 #include <cstdint>
 
-#include "xla_ffi_ops/linalg/lu.h"
+#include "xla_ffi_ops/linalg/lu_lanes.h"
 #include "xla_ffi_ops/linalg/number.h"
 #include "xla_ffi_ops/linalg/products.h"
 #include "xla_ffi_ops/vec/device.h"
@@ -356,4 +356,4 @@ XLA_FFI_OPS_HD void EighGradient(int64_t n, const V* w, const V* v, const V* dw,
 
 }  // namespace xla_ffi_ops::linalg
 
-#endif  // XLA_FFI_OPS_LINALG_EIGH_H_
+#endif  // XLA_FFI_OPS_LINALG_EIGH_LANES_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Householder's factors, A = Q R (Golub and Van Loan, Matrix Computations,
 // section 5.2), stored as LAPACK's geqrf does.
-#ifndef XLA_FFI_OPS_LINALG_QR_H_
-#define XLA_FFI_OPS_LINALG_QR_H_
+#ifndef XLA_FFI_OPS_LINALG_QR_LANES_H_
+#define XLA_FFI_OPS_LINALG_QR_LANES_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -186,4 +186,4 @@ XLA_FFI_OPS_HD void QrGradient(int64_t m, int64_t n, const V* q, const V* r,
 
 }  // namespace xla_ffi_ops::linalg
 
-#endif  // XLA_FFI_OPS_LINALG_QR_H_
+#endif  // XLA_FFI_OPS_LINALG_QR_LANES_H_

@@ -9,14 +9,14 @@
 //
 // A matrix with more columns than rows is transposed. So these kernels speak of
 // the longer side, of m numbers, and of the shorter one, of n.
-#ifndef XLA_FFI_OPS_LINALG_SVD_H_
-#define XLA_FFI_OPS_LINALG_SVD_H_
+#ifndef XLA_FFI_OPS_LINALG_SVD_LANES_H_
+#define XLA_FFI_OPS_LINALG_SVD_LANES_H_
 
 #include <cstdint>
 
 #include "xla_ffi_ops/linalg/number.h"
 #include "xla_ffi_ops/linalg/products.h"
-#include "xla_ffi_ops/linalg/qr.h"
+#include "xla_ffi_ops/linalg/qr_lanes.h"
 #include "xla_ffi_ops/linalg/scale.h"
 #include "xla_ffi_ops/vec/device.h"
 
@@ -276,4 +276,4 @@ XLA_FFI_OPS_HD void SvdGradient(int64_t m, int64_t n, const V* u, const V* s,
 
 }  // namespace xla_ffi_ops::linalg
 
-#endif  // XLA_FFI_OPS_LINALG_SVD_H_
+#endif  // XLA_FFI_OPS_LINALG_SVD_LANES_H_

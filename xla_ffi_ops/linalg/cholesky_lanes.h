@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Factors of Hermitian matrices, A = L L^H (Golub and Van Loan, Matrix
 // Computations, section 4.2).
-#ifndef XLA_FFI_OPS_LINALG_CHOLESKY_H_
-#define XLA_FFI_OPS_LINALG_CHOLESKY_H_
+#ifndef XLA_FFI_OPS_LINALG_CHOLESKY_LANES_H_
+#define XLA_FFI_OPS_LINALG_CHOLESKY_LANES_H_
 
 #include <cstdint>
 
@@ -88,4 +88,4 @@ XLA_FFI_OPS_HD void CholeskyGradient(Size n, const V* l, const V* dl, V* da) {
 
 }  // namespace xla_ffi_ops::linalg
 
-#endif  // XLA_FFI_OPS_LINALG_CHOLESKY_H_
+#endif  // XLA_FFI_OPS_LINALG_CHOLESKY_LANES_H_
