@@ -11,6 +11,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.linalg import operands
+from jax_ffi_ops.linalg import small_product
 from jax_ffi_ops.linalg import triangular
 
 
@@ -39,7 +40,7 @@ _lu = kit.op(
     derivatives=kit.Derivatives(
         jvp=_lu_jvp, residuals=("lu", "pivots", "order")
     ),
-    choice=operands.choice({}),
+    choice=operands.LU_CHOICE,
 )
 
 
@@ -80,7 +81,7 @@ _lu_solve = kit.op(
     },
     outputs=("x",),
     derivatives=kit.Derivatives(backward=_solve_backward, residuals=("x",)),
-    choice=operands.choice({}),
+    choice=operands.LU_CHOICE,
 )
 
 
@@ -91,15 +92,17 @@ def _solved(a, b):
   batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
   b = jnp.broadcast_to(b, batch + b.shape[-2:])
   solve = functools.partial(_lu_solve, lu, order, conjugate=False)
+  # XLA makes one loop over all matrices of a product with vectors.
+  product = small_product.product if b.shape[-1] > 1 else jnp.matmul
   return jax.lax.custom_linear_solve(
-      lambda x: jnp.matmul(a, x, precision=jax.lax.Precision.HIGHEST),
+      lambda x: product(a, x),
       b,
       lambda _, b: solve(b, transpose=False),
       lambda _, b: solve(b, transpose=True),
   )
 
 
-@kit.public(_lu, _lu_solve)
+@kit.public(_lu, _lu_solve, *kit.ops_of(small_product.product))
 def solve(a: jax.Array, b: jax.Array) -> jax.Array:
   """Solves systems of linear equations, in place of jax.numpy.linalg.solve.
 
@@ -126,7 +129,7 @@ def solve(a: jax.Array, b: jax.Array) -> jax.Array:
   return x[..., 0] if b.ndim == 1 else x
 
 
-@kit.public(_lu, _lu_solve)
+@kit.public(_lu, _lu_solve, *kit.ops_of(small_product.product))
 def inv(a: jax.Array) -> jax.Array:
   """Inverts matrices, in place of jax.numpy.linalg.inv: see `solve`.
 
@@ -242,7 +245,7 @@ def _slogdet_jvp(primals, tangents):
   return (sign, log), (1j * trace.imag.astype(sign.dtype) * sign, trace.real)
 
 
-@kit.public(_lu, _lu_solve)
+@kit.public(_lu, _lu_solve, *kit.ops_of(small_product.product))
 def slogdet(a: jax.Array, *, method: str | None = None) -> Any:
   """Signs and logarithms of determinants: jax.numpy.linalg.slogdet.
 

@@ -45,6 +45,12 @@ def choice(least: Mapping[int, int]) -> kit.Choice:
   )
 
 
+# One lane of many is at work in a call of one matrix, and LAPACK's blocks are
+# faster for a few large ones. To see it: //benchmarks:benchmark
+# --at-any-speed --lines=linalg.solve
+LU_CHOICE = choice({1: 2, 24: 8})
+
+
 def choice_of_shapes(least: Mapping[int, int]) -> kit.Choice:
   """The same for (m,n)->...: `least` is by the lesser of m and n."""
 

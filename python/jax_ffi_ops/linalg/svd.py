@@ -12,7 +12,7 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.linalg import operands
 
 # Of fewer matrices, most lanes are empty.
-_CHOICE = operands.choice_of_shapes({8: 2, 12: 4, 24: 6})
+_CHOICE = operands.choice_of_shapes({1: 2, 12: 4, 24: 16})
 _SIZES = {"k": lambda m, n: min(m, n)}
 
 

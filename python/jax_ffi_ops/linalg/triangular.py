@@ -60,7 +60,7 @@ _solve = kit.op(
     derivatives=kit.Derivatives(
         backward=_backward, transpose=_transpose, residuals=("x",)
     ),
-    choice=operands.choice({}),
+    choice=operands.LU_CHOICE,
 )
 
 
