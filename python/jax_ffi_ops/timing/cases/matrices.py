@@ -48,8 +48,12 @@ def _case(name, **others):
 
 CASES = {
     "linalg.cholesky": _case("cholesky", streams={"forward": 2, "backward": 3}),
+    # a, w and v; and backward: w, v, dw, dv and da.
+    "linalg.eigh": _case("eigh", streams={"forward": 2, "backward": 3}),
     "linalg.inv": _case("inv", streams={"forward": 2, "backward": 3}),
+    "linalg.qr": _case("qr", streams={"forward": 3, "backward": 5}),
     "linalg.solve": _case(
         "solve", operands=_systems, streams={"forward": 2, "backward": 3}
     ),
+    "linalg.svd": _case("svd", streams={"forward": 3, "backward": 5}),
 }
