@@ -171,7 +171,7 @@ def _cholesky(body, equation, a):
   del equation
   factor = _copied(body, a)
   n = _fixed(a.shape[-1])
-  _call(body, "cholesky.h", f"Cholesky({n}, {{}})", factor)
+  _call(body, "cholesky_lanes.h", f"Cholesky({n}, {{}})", factor)
   return body.loaded(factor)
 
 
@@ -200,7 +200,7 @@ def _lu(body, equation, a):
   pivots, order = _new(body, a, min(m, n)), _new(body, a, m)
   bits = _new(body, a, m, dtype=np.dtype(f"uint{8 * a.dtype.itemsize}"))
   call = "LuFactor(%s, %s, {}, {}, {{{}, {}, {}}})" % (_fixed(m), _fixed(n))
-  _call(body, "lu.h", call, matrix, factors, pivots, order, bits)
+  _call(body, "lu_lanes.h", call, matrix, factors, pivots, order, bits)
   whole = lambda *arrays: [x.astype(np.int32) for x in arrays]
   found = body.retrace(whole, body.loaded(pivots), body.loaded(order))
   return [body.loaded(factors), *found]
@@ -217,7 +217,7 @@ def _eigh(body, equation, a):
   values_, vectors = _new(body, a, n), _new(body, a, n, n)
   scratch = _new(body, a, 5 * n)
   call = f"Eigh<true>({_fixed(n)}, {{}}, {{}}, {{}}, {{}})"
-  _call(body, "eigh.h", call, matrix, values_, vectors, scratch)
+  _call(body, "eigh_lanes.h", call, matrix, values_, vectors, scratch)
   return [body.loaded(vectors), body.loaded(values_)]
 
 
@@ -227,7 +227,7 @@ def _geqrf(body, equation, a):
   m, n = a.shape[-2:]
   packed, taus = _copied(body, a), _new(body, a, min(m, n))
   call = f"QrFactor({_fixed(m)}, {_fixed(n)}, {{}}, {{}})"
-  _call(body, "qr.h", call, packed, taus)
+  _call(body, "qr_lanes.h", call, packed, taus)
   return [body.loaded(packed), body.loaded(taus)]
 
 
@@ -238,7 +238,7 @@ def _householder_product(body, equation, a, taus):
   product = _copied(body, a, lanes)
   sizes = ", ".join(map(_fixed, (*a.shape[-2:], taus.shape[-1])))
   call = f"MultiplyReflectors({sizes}, {{1}}, {{0}})"
-  _call(body, "qr.h", call, product, _kept(body, taus, lanes))
+  _call(body, "qr_lanes.h", call, product, _kept(body, taus, lanes))
   return body.loaded(product)
 
 
