@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops.compiled import compile  # pylint: disable=redefined-builtin
+from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
 
 
 def _positive(a):
@@ -51,7 +52,23 @@ def _qr(a):
   return q @ r, square**2, q.T @ q, jnp.abs(r), whole @ whole.T, wide @ upper
 
 
-_FUNCTIONS = {f.__name__: f for f in (_cholesky, _lu, _solve, _eigh, _qr)}
+def _svd(a):
+  """What does not depend on signs of vectors."""
+  tall, wide = a[:, : max(1, len(a) // 2)], a[: max(1, len(a) // 2)]
+  found = [jnp.linalg.svd(a, compute_uv=False)]
+  for x in (_positive(a), tall, wide):
+    for full in (False, True):
+      u, s, vt = jnp.linalg.svd(x, full_matrices=full)
+      k = len(s)
+      found += [s, (u[:, :k] * s) @ vt[:k], u.T @ u, vt @ vt.T]
+  return tuple(found)
+
+
+_FUNCTIONS = {f.__name__: f for f in (_cholesky, _lu, _solve, _eigh, _qr, _svd)}
+
+
+# Rows of a matrix, and how many: g++ takes a second or two for each.
+_SIZES = ((2, 1), (5, 1), (5, 20), (32, 1)) if THOROUGH else ((5, 20),)
 
 
 def _operands(rows, n):
@@ -61,9 +78,7 @@ def _operands(rows, n):
 
 class MatricesTest(parameterized.TestCase):
 
-  @parameterized.product(
-      name=list(_FUNCTIONS), size=((2, 1), (5, 1), (5, 20), (32, 1))
-  )
+  @parameterized.product(name=list(_FUNCTIONS), size=_SIZES)
   def test_values(self, name, size):
     n, rows = size
     a = _operands(rows, n)

@@ -12,6 +12,7 @@
 #ifndef XLA_FFI_OPS_LINALG_SVD_LANES_H_
 #define XLA_FFI_OPS_LINALG_SVD_LANES_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "xla_ffi_ops/linalg/number.h"
@@ -66,8 +67,6 @@ XLA_FFI_OPS_HD bool RotateColumns(int64_t m, int64_t others, V tolerance, V* x,
   }
   return true;
 }
-
-}  // namespace internal
 
 // Where the columns of a matrix are, and numbers that are rotated with them.
 template <typename V>
@@ -193,8 +192,6 @@ XLA_FFI_OPS_HD void Turn(int64_t rows, int64_t columns, const V* from, V* to) {
   }
 }
 
-namespace internal {
-
 // x / by; 0 stays 0, since a result that is not used has cotangents of 0, even
 // where its derivatives are infinite.
 template <typename V>
@@ -233,6 +230,38 @@ XLA_FFI_OPS_HD void SvdCore(int64_t k, bool is_tall, bool is_wide, const V* s,
 }
 
 }  // namespace internal
+
+// The numbers of memory that Svd needs for itself.
+inline int64_t SvdScratch(int64_t rows, int64_t columns, int64_t k) {
+  const int64_t m = std::max(rows, columns), n = std::min(rows, columns);
+  if (k == 0) return m * n;
+  return m * n + 2 * n + std::max(n * (m + n), m * k) + std::max(m * k, n * n);
+}
+
+// Singular values s in descending order, as many as the lesser of rows and
+// columns, of a, [rows, columns]. If k is not 0, also the vectors: k of the
+// longer side, which is the number of values or the length of that side.
+template <typename V>
+XLA_FFI_OPS_HD void Svd(int64_t rows, int64_t columns, int64_t k, const V* a,
+                        V* u, V* s, V* vt, V* scratch) {
+  const bool is_wide = rows < columns;
+  const int64_t m = std::max(rows, columns), n = std::min(rows, columns);
+  const int64_t others = k > 0 ? n : 0;
+  V* const w = scratch + (k > 0 ? m * n + 2 * n : 0);
+  internal::SvdColumns<V> found{m, n, others, w, {}, {}};
+  internal::TakeColumns(rows, columns, a, &found);
+  internal::OrthogonalizeColumns(found, s);
+  if (k == 0) return;
+  V* const turned = w + std::max(n * (m + n), m * k);
+  V* const longer = is_wide ? turned : u;
+  V* const shorter = is_wide ? u : turned;
+  internal::WriteVectors(found, k, scratch, longer, shorter);
+  if (is_wide) {
+    internal::Turn(m, k, longer, vt);
+  } else {
+    internal::Turn(n, n, shorter, vt);
+  }
+}
 
 // The cotangent of A, [m, n], for those of U, [m, k], s, and V^T, [k, n], where
 // k is the lesser of m and n: with x = U^T dU, y = V^T dV,

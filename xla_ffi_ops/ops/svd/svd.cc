@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "xla_ffi_ops/linalg/groups.h"
 #include "xla_ffi_ops/linalg/svd_lanes.h"
@@ -16,34 +15,20 @@ void RunSvd(const SvdFactors<T>& factors, int64_t begin, int64_t end) {
   const int64_t m = std::max(rows, columns), n = std::min(rows, columns);
   const bool has_vectors = factors.u.data != nullptr;
   const int64_t k = !has_vectors ? 0 : factors.all ? m : n;
-  const int64_t others = has_vectors ? n : 0;
-  // In place of a there is work for vectors. In place of the columns are, in
-  // the end, the vectors that have to be turned.
-  const int64_t s_at = m * n + 2 * others, w_at = s_at + n;
-  const int64_t longer_at = w_at + std::max(n * (m + others), m * k);
-  const int64_t shorter_at = longer_at + m * k;
+  const int64_t s_at = m * n, u_at = s_at + n;
+  const int64_t vt_at = u_at + factors.u.cols;
+  const int64_t scratch_at = vt_at + factors.vt.cols;
   linalg::MatrixCall<T> call;
-  call.memory = shorter_at + n * others;
+  call.memory = scratch_at + linalg::SvdScratch(rows, columns, k);
   call.Add(factors.a, 0);
   call.Add(factors.s, s_at);
   if (has_vectors) {
-    call.Add(factors.u, rows < columns ? shorter_at : longer_at);
-    call.Add(factors.vt, w_at);
+    call.Add(factors.u, u_at);
+    call.Add(factors.vt, vt_at);
   }
   const auto kernel = [=](auto* a) XLA_FFI_OPS_INLINED {
-    using V = std::decay_t<decltype(*a)>;
-    linalg::SvdColumns<V> w{m, n, others, a + w_at, {}, {}};
-    linalg::TakeColumns(rows, columns, a, &w);
-    linalg::OrthogonalizeColumns(w, a + s_at);
-    if (!has_vectors) return;
-    V* const longer = a + longer_at;
-    V* const shorter = a + shorter_at;
-    linalg::WriteVectors(w, k, a, longer, shorter);
-    if (rows < columns) {
-      linalg::Turn(m, k, longer, a + w_at);
-    } else {
-      linalg::Turn(n, n, shorter, a + w_at);
-    }
+    linalg::Svd(rows, columns, k, a, a + u_at, a + s_at, a + vt_at,
+                a + scratch_at);
   };
   linalg::ForMatrices(call, kernel, begin, end);
 }

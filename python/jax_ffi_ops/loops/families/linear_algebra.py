@@ -258,3 +258,30 @@ def _qr(body, equation, a):
   (start,) = body.retrace(columns, packed)
   q = _householder_product(body, equation, start, taus)
   return [q, *body.retrace(lambda x: jnp.triu(x[..., :rows, :]), packed)]
+
+
+@_matrices("svd")
+def _svd(body, equation, a):
+  params = equation.params
+  if params.get("subset_by_index") is not None:
+    raise errors.Unsupported("with subset_by_index")
+  m, n = a.shape[-2:]
+  less, most = min(m, n), max(m, n)
+  k = 0
+  if params["compute_uv"]:
+    k = most if params["full_matrices"] else less
+  values_ = _new(body, a, less)
+  # Without vectors, nothing is written to these.
+  u = _new(body, a, m, less if m < n else k) if k else values_
+  vt = _new(body, a, k if m < n else less, n) if k else values_
+  # Svd's own: see SvdScratch.
+  size = m * n
+  if k:
+    size += 2 * less + max(less * (m + n), most * k) + max(most * k, less**2)
+  sizes = ", ".join(map(_fixed, (m, n, k)))
+  call = f"Svd({sizes}, {{}}, {{}}, {{}}, {{}}, {{}})"
+  matrix = _kept(body, a, a.lanes)
+  scratch = _new(body, a, size)
+  _call(body, "svd_lanes.h", call, matrix, u, values_, vt, scratch)
+  found = [body.loaded(values_)]
+  return found + ([body.loaded(u), body.loaded(vt)] if k else [])
