@@ -12,6 +12,7 @@ times more. If it still is, the exit status is 1.
 """
 
 from collections.abc import Iterator, Sequence
+import operator
 import os
 import sys
 
@@ -31,7 +32,7 @@ _SHOWN = 10
 def _dtypes(name) -> list[str]:
   """Returns those of a case, and of the op's handler."""
   try:
-    ops = kit.ops_of(getattr(jax_ffi_ops, name))
+    ops = kit.ops_of(operator.attrgetter(name)(jax_ffi_ops))
   except TypeError:  # It does not say which ones it is made of.
     ops = ()
   allowed = ops[0].declaration.dtypes[0] if ops else kit.FLOATING
