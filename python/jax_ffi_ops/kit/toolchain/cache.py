@@ -24,7 +24,7 @@ _DEFAULT_MB = 256
 _HASH = "sha256"  # The file with the hash.
 _ENTRY = re.compile("[0-9a-f]{64}")
 _MAKING = "making_"
-_TRIES = 3  # to name an entry, while others do the same
+_TRIES = 30  # to name an entry, while others store and clear it
 # A process may be about to load what it has just been given.
 _KEPT_SECONDS = 60
 # What a process left that was killed; no compiler takes so long.
