@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cholesky: errors of its factors, and what it does with wrong ones."""
+"""cholesky: its definition, and errors of its factors."""
 
 import functools
 
@@ -11,6 +11,9 @@ import matrices
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.linalg import cholesky
 
 
@@ -18,6 +21,16 @@ def _definite(rng, shape):
   """Symmetric; eigenvalues are at least 1, and 4 at most by Gershgorin."""
   x = rng.uniform(-1, 1, shape) / (2 * shape[-1])
   return x + np.swapaxes(x, -1, -2) + 2.5 * np.eye(shape[-1])
+
+
+class CholeskyTest(testing.OpTest):
+  case = Case(
+      kit.ops_of(cholesky)[0],
+      [Operand((5, 5), values=_definite)],
+      attributes={"symmetrize": True},
+      # The condition number is at most 4.
+      tolerance=4.0,
+  )
 
 
 def _kinds(n, dtype):

@@ -11,6 +11,9 @@ import numpy as np
 import scipy.linalg
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.linalg import lu_factor
 from jax_ffi_ops.linalg import lu_solve
 from jax_ffi_ops.linalg import solve
@@ -21,6 +24,15 @@ def _dominant(rng, shape):
   x = rng.uniform(-1, 1, shape) / (2 * shape[-1])
   x += np.eye(shape[-1]) * rng.choice([-1, 1], shape[:-2] + shape[-1:] + (1,))
   return np.roll(x, 2, axis=-2)
+
+
+class LuTest(testing.OpTest):
+  case = Case(
+      kit.ops_of(lu_factor)[0],
+      [Operand((5, 5), values=_dominant)],
+      # The condition number is at most (1 + 1 / 2) / (1 - 1 / 2).
+      tolerance=3.0,
+  )
 
 
 def _triangles(lu):
