@@ -24,12 +24,6 @@
 namespace xla_ffi_ops::linalg {
 namespace internal {
 
-// Of the lanes of `bits`, those of a; else b's.
-template <typename V, typename B>
-XLA_FFI_OPS_HD V Either(B bits, V a, V b) {
-  return Or(Where(bits, a), Where(B(~bits), b));
-}
-
 // In practice, fewer than 12 suffice.
 inline constexpr int kMostSweeps = 30;
 
@@ -59,7 +53,7 @@ XLA_FFI_OPS_HD bool RotateColumns(int64_t m, int64_t others, V tolerance, V* x,
   const V cosine = one / Sqrt(MulAdd(tangent, tangent, one));
   const V sine = tangent * cosine;
   // By at most 45 degrees; and by 90 more if y is the longer one.
-  const V c = Either(swaps, sine, cosine), s = Either(swaps, cosine, sine);
+  const V c = Choose(swaps, sine, cosine), s = Choose(swaps, cosine, sine);
   for (int64_t i = 0; i < m + others; ++i) {
     const V u = x[i], v = y[i];
     x[i] = MulAdd(s, v, V(c * u));
@@ -154,8 +148,8 @@ XLA_FFI_OPS_HD void WriteVectors(const SvdColumns<V>& columns, int64_t k,
     for (int64_t i = m; i < width; ++i) {
       const V size = math::Abs(column[i]);
       const auto is_larger = BitsOf<V>(size > most);
-      first = internal::Either(is_larger, column[i], first);
-      most = internal::Either(is_larger, size, most);
+      first = Choose(is_larger, column[i], first);
+      most = Choose(is_larger, size, most);
     }
     const V sign = math::WithSign(one, first);
     // Sums have no zeros with a sign, which are as many as other lanes rotate.

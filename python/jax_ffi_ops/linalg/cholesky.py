@@ -10,6 +10,7 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.linalg import operands
 from jax_ffi_ops.linalg import triangular
 from jax_ffi_ops.linalg.operands import adjoint
+from jax_ffi_ops.ops.common import namesake
 
 
 def _reference(a, *, symmetrize):
@@ -63,7 +64,7 @@ def cholesky(
     TypeError, ValueError: as jax.numpy.linalg.cholesky.
   """
   found = operands.square(a)
-  if found is None or not operands.are_bools(upper, symmetrize_input):
+  if found is None or not namesake.are_bools(upper, symmetrize_input):
     return jnp.linalg.cholesky(
         a, upper=upper, symmetrize_input=symmetrize_input
     )
@@ -93,7 +94,7 @@ def cho_factor(
     TypeError, ValueError: as jax.scipy.linalg.cho_factor.
   """
   found = operands.square(a)
-  if found is None or not operands.are_bools(lower):
+  if found is None or not namesake.are_bools(lower):
     return jax.scipy.linalg.cho_factor(a, lower, overwrite_a, check_finite)
   l = _cholesky(found if lower else adjoint(found), symmetrize=False)
   return (l if lower else adjoint(l)), lower
@@ -121,7 +122,7 @@ def cho_solve(
     TypeError, ValueError: as jax.scipy.linalg.cho_solve.
   """
   c, lower = c_and_lower
-  if operands.systems(c, b) is None or not operands.are_bools(lower):
+  if operands.systems(c, b) is None or not namesake.are_bools(lower):
     return jax.scipy.linalg.cho_solve(c_and_lower, b, overwrite_b, check_finite)
   for trans in (0, 2) if lower else (2, 0):
     b = triangular.solve_triangular(c, b, trans, lower)

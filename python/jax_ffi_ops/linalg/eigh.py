@@ -9,6 +9,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.linalg import operands
+from jax_ffi_ops.ops.common import namesake
 
 
 def _signed(v):
@@ -98,7 +99,7 @@ def _values(a, symmetrize):
 def _served(a: Any, uplo: Any, symmetrize: Any) -> jax.Array | None:
   """Returns matrices whose lower triangle is read; None: jax's to judge."""
   found = operands.square(a, operands.REAL)
-  if uplo not in (None, "L", "U") or not operands.are_bools(symmetrize):
+  if uplo not in (None, "L", "U") or not namesake.are_bools(symmetrize):
     return None
   if found is None or uplo != "U" or symmetrize:
     return found

@@ -26,22 +26,29 @@ NUMBERS = (*REAL, np.dtype(np.complex64), np.dtype(np.complex128))
 MOST = 32
 
 
+def _are_enough(a, size, least):
+  """Returns whether a call has as many matrices as `least` says for a size."""
+  wanted = (count for own, count in least.items() if size >= own)
+  return math.prod(a.shape[:-2]) >= max(wanted, default=0)
+
+
 def choice(least: Mapping[int, int]) -> kit.Choice:
   """Returns when handlers of (n,n),... run.
 
   Args:
     least: from so many rows on, how many matrices a call has at least.
   """
-
-  def is_faster(a, *others, n, backward, **_):
-    del others, backward
-    matrices = a.size // max(1, n * n)
-    return matrices >= max(
-        (count for rows, count in least.items() if n >= rows), default=0
-    )
-
   return kit.Choice(
-      use_handler=lambda *_, n, **__: n <= MOST, is_faster=is_faster
+      use_handler=lambda *_, n, **__: n <= MOST,
+      is_faster=lambda a, *_, n, **__: _are_enough(a, n, least),
+  )
+
+
+def choice_of_shapes(least: Mapping[int, int]) -> kit.Choice:
+  """The same for (m,n)->...: `least` is by the lesser of m and n."""
+  return kit.Choice(
+      use_handler=lambda *_, m, n, **__: max(m, n) <= MOST,
+      is_faster=lambda a, *_, m, n, **__: _are_enough(a, min(m, n), least),
   )
 
 
@@ -49,23 +56,6 @@ def choice(least: Mapping[int, int]) -> kit.Choice:
 # faster for a few large ones. To see it: //benchmarks:benchmark
 # --at-any-speed --lines=linalg.solve
 LU_CHOICE = choice({1: 2, 24: 8})
-
-
-def choice_of_shapes(least: Mapping[int, int]) -> kit.Choice:
-  """The same for (m,n)->...: `least` is by the lesser of m and n."""
-
-  def is_faster(a, *others, m, n, **_):
-    del others
-    matrices = math.prod(a.shape[:-2])
-    return matrices >= max(
-        (count for size, count in least.items() if min(m, n) >= size),
-        default=0,
-    )
-
-  return kit.Choice(
-      use_handler=lambda *_, m, n, **__: max(m, n) <= MOST,
-      is_faster=is_faster,
-  )
 
 
 def inexact(
@@ -133,10 +123,6 @@ def systems(a: Any, b: Any) -> tuple[jax.Array, jax.Array] | None:
 def adjoint(x: jax.Array) -> jax.Array:
   """Returns the conjugate transposes of matrices."""
   return jnp.conj(x.mT) if jnp.iscomplexobj(x) else x.mT
-
-
-def are_bools(*flags: Any) -> bool:
-  return all(isinstance(flag, bool) for flag in flags)
 
 
 def identity(n: int, like: jax.Array) -> jax.Array:

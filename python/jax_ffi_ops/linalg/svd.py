@@ -10,6 +10,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.linalg import operands
+from jax_ffi_ops.ops.common import namesake
 
 # Of fewer matrices, most lanes are empty.
 _CHOICE = operands.choice_of_shapes({1: 2, 12: 4, 24: 16})
@@ -145,7 +146,7 @@ def svd(
   found = operands.matrices(a, operands.REAL)
   if (
       found is None
-      or not operands.are_bools(full_matrices, compute_uv)
+      or not namesake.are_bools(full_matrices, compute_uv)
       or hermitian is not False
       or subset_by_index is not None
   ):

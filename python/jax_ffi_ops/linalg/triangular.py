@@ -10,6 +10,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.linalg import operands
+from jax_ffi_ops.ops.common import namesake
 
 
 def _reference(a, b, *, lower, transpose, conjugate, unit_diagonal):
@@ -124,7 +125,7 @@ def solve_triangular(
       found is None
       or not isinstance(trans, int | str)
       or trans not in _TRANSPOSES
-      or not operands.are_bools(lower, unit_diagonal)
+      or not namesake.are_bools(lower, unit_diagonal)
   ):
     return jax.scipy.linalg.solve_triangular(
         a, b, trans, lower, unit_diagonal, overwrite_b, debug, check_finite
