@@ -11,6 +11,7 @@ ROOMS = {
     "scans": ["vec", "threads", "handler"],
     "sorting": ["vec", "threads", "handler"],
     "linalg": ["vec", "threads", "handler"],
+    "random": ["vec", "threads", "handler"],
     "loops": ["vec", "threads", "handler", "linalg"],
 }
 

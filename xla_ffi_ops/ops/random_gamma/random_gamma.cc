@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "xla_ffi_ops/ops/random_gamma/random_gamma.h"
+
+#include <cstdint>
+
+#include "xla_ffi_ops/random/gamma_lanes.h"
+#include "xla_ffi_ops/random/lanes.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/math/math_vector.h"
+
+namespace xla_ffi_ops {
+namespace {
+
+template <bool partitionable>
+void RunAs(const GammaDraws& call, int64_t begin, int64_t end) {
+  AtCpuLevel([&](auto level) XLA_FFI_OPS_INLINED {
+    math::AssumeLevel<level>();
+    using V = math::VecOfBytes<float, kVectorBytes<level>>;
+    constexpr int kLanes = math::kLanesOf<V>;
+    for (int64_t i = begin; i < end; i += kLanes) {
+      const auto keys = random::LoadKeys<math::Bits<V>>(call.key, i, end - i);
+      const V alpha = random::LoadColumn<V>(call.alpha, 0, i, end - i);
+      const V sample =
+          random::Gamma<partitionable>(keys, alpha, call.log_space);
+      random::StoreLanes(sample, end - i, call.sample + i);
+    }
+  });
+}
+
+}  // namespace
+
+void RunGamma(const GammaDraws& call, int64_t begin, int64_t end) {
+  call.partitionable ? RunAs<true>(call, begin, end)
+                     : RunAs<false>(call, begin, end);
+}
+
+}  // namespace xla_ffi_ops

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of float as XLA computes them on a CPU with FMA: its steps, in its
+// order, so that draws have its bits. (Those of vec/math are more accurate.)
+// XLA's are in its xla/codegen/intrinsic/log.cc and log1p.cc, and the
+// decompositions of chlo.erf_inv and chlo.lgamma.
+#ifndef XLA_FFI_OPS_RANDOM_XLA_MATH_H_
+#define XLA_FFI_OPS_RANDOM_XLA_MATH_H_
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/math/math_vector.h"
+
+namespace xla_ffi_ops::random {
+
+using math::Abs;
+using math::Bits;
+using math::BitsOf;
+using math::MulAdd;
+using math::Select;
+using math::Splat;
+using math::Sqrt;
+
+namespace internal {
+
+// c[0] x^(n - 1) + ... + c[n - 1]: the highest power first.
+template <typename V, size_t n>
+XLA_FFI_OPS_HD V Horner(V x, const float (&c)[n]) {
+  V y = Splat<V>(c[0]);
+  for (size_t i = 1; i < n; ++i) y = MulAdd(y, x, c[i]);
+  return y;
+}
+
+}  // namespace internal
+
+// S. Moshier's logf.
+template <typename V>
+XLA_FFI_OPS_HD V Log(V x) {
+  using internal::Horner;
+  using I = math::Like<int32_t, V>;
+  constexpr float kInfinity = math::kInfinity<V>;
+  const V normal = Select(x > 0x1p-126f, x, Splat<V>(0x1p-126f));
+  const Bits<V> bits = BitsOf(normal);
+  const V half = math::BitCast<V>((bits & 0x007FFFFFu) | 0x3F000000u);
+  const V power =
+      1 + __builtin_convertvector(math::BitCast<I>(bits >> 23) - 127, V);
+  const auto is_low = half < 0x1.6a09e6p-1f;
+  const V f = (half - 1) + Select(is_low, half, V{});
+  const V e = power - Select(is_low, Splat<V>(1), V{});
+  const V square = f * f, cube = square * f;
+  const V high = Horner(f, {0x1.204376p-4f, -0x1.d7a37p-4f, 0x1.de4a34p-4f});
+  const V middle = Horner(f, {-0x1.fcba9ep-4f, 0x1.23d37ep-3f, -0x1.555cap-3f});
+  const V low = Horner(f, {0x1.999d58p-3f, -0x1.fffff8p-3f, 0x1.555554p-2f});
+  const V p = MulAdd(MulAdd(high, cube, middle), cube, low);
+  const V small = MulAdd(p, cube, e * -0x1.bd0106p-13f);
+  const V large = MulAdd(square, -0.5f, f) + small;
+  const V found = MulAdd(e, 0x1.63p-1f, large);
+  const V at_most_zero = Select(x == 0, Splat<V>(-kInfinity),
+                                Splat<V>(math::Limits<V>::quiet_NaN()));
+  return Select(x > 0, Select(x < kInfinity, found, x), at_most_zero);
+}
+
+template <typename V>
+XLA_FFI_OPS_HD V Log1p(V x) {
+  using internal::Horner;
+  const V square = x * x;
+  const V p = Horner(x, {4.52700011e-05f, 0.498541027f, 6.57873249f,
+                         29.9119186f, 60.9496689f, 57.1129646f, 20.0395527f});
+  const V q = Horner(x, {1, 15.0629091f, 83.0475693f, 221.762405f, 309.098724f,
+                         216.427887f, 60.11866f});
+  const V small = x + MulAdd(square, -0.5f, x * square * (p / q));
+  return Select(Abs(x) < 0x1.a8279ap-2f, small, Log(x + 1));
+}
+
+// M. Giles, Approximating the erfinv function (2011).
+template <typename V>
+XLA_FFI_OPS_HD V ErfInv(V x) {
+  using internal::Horner;
+  const V w = -Log1p(V(x * -x));
+  const V near =
+      Horner(V(w - 2.5f), {2.81022636e-08f, 3.43273939e-07f, -3.5233877e-06f,
+                           -4.39150654e-06f, 0.00021858087f, -0.00125372503f,
+                           -0.00417768164f, 0.246640727f, 1.50140941f});
+  const V far =
+      Horner(V(Sqrt(w) - 3), {-0.000200214257f, 0.000100950558f, 0.00134934322f,
+                              -0.00367342844f, 0.00573950773f, -0.0076224613f,
+                              0.00943887047f, 1.00167406f, 2.83297682f});
+  const V found = Select(w < 5, near, far);
+  return x * Select(Abs(x) == 1, Splat<V>(math::kInfinity<V>), found);
+}
+
+namespace internal {
+
+// The processor's guess of 1 / sqrt(x), which differs between makers.
+#ifdef XLA_FFI_OPS_CPU_LEVELS
+inline math::VecOfBytes<float, 16> GuessRsqrt(math::VecOfBytes<float, 16> x) {
+  return __builtin_ia32_rsqrtps(x);
+}
+XLA_FFI_OPS_V3 inline math::VecOfBytes<float, 32> GuessRsqrt(
+    math::VecOfBytes<float, 32> x) {
+  return __builtin_ia32_rsqrtps256(x);
+}
+// AVX-512 has a better one, which XLA does not use.
+XLA_FFI_OPS_V4 inline math::VecOfBytes<float, 64> GuessRsqrt(
+    math::VecOfBytes<float, 64> x) {
+  using Halves = math::HalvesOf<math::VecOfBytes<float, 64>>;
+  Halves halves = math::BitCast<Halves>(x);
+  halves = {__builtin_ia32_rsqrtps256(halves.low),
+            __builtin_ia32_rsqrtps256(halves.high)};
+  return math::BitCast<math::VecOfBytes<float, 64>>(halves);
+}
+#else
+template <typename V>
+XLA_FFI_OPS_HD V GuessRsqrt(V x) {
+  return 1 / Sqrt(x);
+}
+#endif
+
+}  // namespace internal
+
+// 1 / sqrt(x): two steps of Newton's method for positive, normal numbers.
+template <typename V>
+XLA_FFI_OPS_HD V Rsqrt(V x) {
+  const V guess = internal::GuessRsqrt(x);
+  V y = guess;
+  for (int step = 0; step < 2; ++step) {
+    y = MulAdd(y * -0.5f, MulAdd(x * y, y, -1.0f), y);
+  }
+  const V known = Select(x == math::kInfinity<V>, guess, y);
+  return Select(x < 0x1p-126f, guess, known);
+}
+
+// XLA calls the C library for each lane, too.
+template <typename V>
+V Pow(V x, V y) {
+  for (int i = 0; i < math::kLanesOf<V>; ++i) x[i] = std::pow(x[i], y[i]);
+  return x;
+}
+
+}  // namespace xla_ffi_ops::random
+
+#endif  // XLA_FFI_OPS_RANDOM_XLA_MATH_H_
