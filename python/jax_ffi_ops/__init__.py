@@ -4,7 +4,7 @@
 An op is the function of its name in the module of its name in jax_ffi_ops.ops.
 Its shared object is loaded when the name is first used. What is made of ops, and
 has no shared object, is in jax_ffi_ops.composed. `linalg` has what jax.numpy.linalg
-has. `compile` makes ops of functions of yours.
+has, and `random` what jax.random has. `compile` makes ops of functions of yours.
 """
 
 import importlib
@@ -16,6 +16,7 @@ from jax_ffi_ops.heap import keep_freed_memory as keep_freed_memory
 
 if TYPE_CHECKING:
   from jax_ffi_ops import linalg as linalg
+  from jax_ffi_ops import random as random
   from jax_ffi_ops.compiled import compile as compile
   from jax_ffi_ops.composed.argmax import argmax as argmax
   from jax_ffi_ops.composed.argmin import argmin as argmin
@@ -66,6 +67,9 @@ if TYPE_CHECKING:
       tridiagonal_solve as tridiagonal_solve,
   )
 
+# Folders of functions under the names of a module of jax, with one library.
+_FAMILIES = ("linalg", "random")
+
 
 def load() -> None:
   """Loads all ops.
@@ -78,6 +82,8 @@ def load() -> None:
       op.declaration.library.load()
   if _in_folder("linalg"):
     _load("linalg").operands.LIBRARY.load()
+  if _in_folder("random"):
+    _load("random").keys.LIBRARY.load()
 
 
 def _ops() -> list[str]:
@@ -95,8 +101,8 @@ def _load(name):
 
     globals()[name] = compile
     return compile
-  if name == "linalg" and _in_folder("linalg"):
-    return importlib.import_module("jax_ffi_ops.linalg")
+  if name in _FAMILIES and _in_folder(name):
+    return importlib.import_module(f"jax_ffi_ops.{name}")
   # Submodules are asked for here, too, before they are imported.
   for folder in ("ops", "composed"):
     if not name.startswith("_") and name in _in_folder(folder):
@@ -114,4 +120,4 @@ if not TYPE_CHECKING:  # A type checker is to know that other names are wrong.
 def __dir__() -> list[str]:
   found = {*globals(), *_ops(), *_in_folder("composed")}
   found |= {"compile"} if _in_folder("compiled") else set()
-  return sorted(found | ({"linalg"} if _in_folder("linalg") else set()))
+  return sorted(found | {name for name in _FAMILIES if _in_folder(name)})

@@ -41,6 +41,8 @@ class WheelTest(absltest.TestCase):
             "jax_ffi_ops/kit/testing/__init__.py",
             "jax_ffi_ops/linalg/__init__.py",
             "jax_ffi_ops/linalg/liblinalg_ext.so",
+            "jax_ffi_ops/random/__init__.py",
+            "jax_ffi_ops/random/librandom_ext.so",
             "jax_ffi_ops/py.typed",
             *(f"jax_ffi_ops/ops/{op}.py" for op in _OPS),
             *(f"jax_ffi_ops/ops/lib{op}_ext.so" for op in _OPS),

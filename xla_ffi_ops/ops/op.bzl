@@ -27,6 +27,7 @@ def native_op(name, deps = [], copts = []):
         visibility = [
             "//python/jax_ffi_ops/linalg:__pkg__",
             "//python/jax_ffi_ops/ops:__pkg__",
+            "//python/jax_ffi_ops/random:__pkg__",
             "//tests/ops:__subpackages__",
         ],
     )
@@ -43,6 +44,7 @@ def native_op(name, deps = [], copts = []):
             "//examples:__pkg__",
             "//python/jax_ffi_ops/linalg:__pkg__",
             "//python/jax_ffi_ops/ops:__pkg__",
+            "//python/jax_ffi_ops/random:__pkg__",
         ],
     )
 

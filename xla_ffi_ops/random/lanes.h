@@ -40,7 +40,11 @@ XLA_FFI_OPS_HD Words<U> LoadKeys(const Rows<const uint32_t>& rows,
 // The first `count` lanes become elements of memory.
 template <typename V, typename T>
 XLA_FFI_OPS_HD void StoreLanes(V v, int64_t count, T* to) {
-  std::memcpy(to, &v, std::min<int64_t>(count, math::kLanesOf<V>) * sizeof(T));
+  if (count >= math::kLanesOf<V>) {
+    std::memcpy(to, &v, sizeof(v));
+  } else {
+    std::memcpy(to, &v, count * sizeof(T));
+  }
 }
 
 }  // namespace xla_ffi_ops::random

@@ -163,7 +163,7 @@ def main() -> int:
   here = pathlib.Path(__file__).parents[1]
   paths = options.libraries or [
       (path, [])
-      for folder in ("ops", "linalg")
+      for folder in ("ops", "linalg", "random")
       for path in sorted((here / folder).glob("lib*.so"))
   ]
   lines = [_versions(), _gpu(), _examined(paths, options.seconds)]

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The public functions, each made of its namesake in the installed jax."""
+
+import functools
+import inspect
+
+import jax
+
+from jax_ffi_ops import kit
+from jax_ffi_ops.kit.operands import ARRAYS
+from jax_ffi_ops.random import gammas
+from jax_ffi_ops.random import keys
+from jax_ffi_ops.random import sampling
+
+# Arguments that are arrays, or numbers. Others are parts of programs.
+_ARRAYS = frozenset(
+    "key a alpha b concentration cov data df dfden dfnum lam left logits loc"
+    " lower maxval mean minval mode n p right scale sigma upper".split()
+)
+_NUMBERS = (bool, int, float, complex)
+
+_DOC = """Returns what jax.random.{name} returns for the same arguments: the same bits.
+
+  On a CPU, {what} of keys of Threefry-2x32 (jax's default) are made by
+  handlers: {faster}. Whatever else comes is jax's to compute, or to refuse.
+
+  Args:
+    *args: as those of jax.random.{name}: {signature}.
+    **kwargs: likewise.
+
+  Returns:
+    What jax.random.{name} returns.
+
+  Raises:
+    TypeError, ValueError: as jax.random.{name}.
+  """
+
+
+def _is_array(name, value):
+  if isinstance(value, ARRAYS):
+    return True
+  return name in _ARRAYS and isinstance(value, _NUMBERS)
+
+
+def _like(name, ops, what, faster):
+  plain = getattr(jax.random, name)
+  signature = inspect.signature(plain)
+
+  @kit.public(*ops)
+  @functools.wraps(plain, assigned=("__name__", "__qualname__"), updated=())
+  def function(*args, **kwargs):
+    try:
+      given = signature.bind(*args, **kwargs).arguments
+    except TypeError:
+      return plain(*args, **kwargs)
+    given = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in given.items()
+    }
+    static = {k: v for k, v in given.items() if not _is_array(k, v)}
+    if name == "choice" and isinstance(given.get("a"), int):
+      static["a"] = given["a"]
+    arrays = {k: v for k, v in given.items() if k not in static}
+    if static.get("out_sharding") is not None or not _are_hashable(static):
+      return plain(*args, **kwargs)
+    return sampling.call(plain, arrays, static)
+
+  function.__module__ = "jax_ffi_ops.random"
+  function.__signature__ = signature
+  function.__doc__ = _DOC.format(
+      name=name,
+      what=what,
+      faster=faster,
+      signature=", ".join(signature.parameters),
+  )
+  return function
+
+
+def _of_bits(name):
+  return _like(
+      name, keys.OPS, "random bits", "a vector makes a block in each lane"
+  )
+
+
+def _of_gamma(name):
+  return _like(
+      name,
+      (*keys.OPS, *gammas.OPS),
+      "random bits and gamma-distributed numbers",
+      "a lane tries until it accepts, and waits for its vector alone",
+  )
+
+
+def _are_hashable(static):
+  try:
+    hash(tuple(static.values()))
+  except TypeError:
+    return False
+  return True
+
+
+ball = _of_bits("ball")
+bernoulli = _of_bits("bernoulli")
+beta = _of_gamma("beta")
+bits = _of_bits("bits")
+categorical = _of_bits("categorical")
+cauchy = _of_bits("cauchy")
+chisquare = _of_gamma("chisquare")
+choice = _of_bits("choice")
+dirichlet = _of_gamma("dirichlet")
+double_sided_maxwell = _of_bits("double_sided_maxwell")
+exponential = _of_bits("exponential")
+f = _of_gamma("f")
+fold_in = _of_bits("fold_in")
+gamma = _of_gamma("gamma")
+generalized_normal = _of_gamma("generalized_normal")
+geometric = _of_bits("geometric")
+gumbel = _of_bits("gumbel")
+laplace = _of_bits("laplace")
+loggamma = _of_gamma("loggamma")
+logistic = _of_bits("logistic")
+lognormal = _of_bits("lognormal")
+maxwell = _of_bits("maxwell")
+multivariate_normal = _of_bits("multivariate_normal")
+normal = _of_bits("normal")
+orthogonal = _of_bits("orthogonal")
+pareto = _of_bits("pareto")
+rademacher = _of_bits("rademacher")
+randint = _of_bits("randint")
+rayleigh = _of_bits("rayleigh")
+split = _of_bits("split")
+t = _of_gamma("t")
+triangular = _of_bits("triangular")
+truncated_normal = _of_bits("truncated_normal")
+uniform = _of_bits("uniform")
+wald = _of_bits("wald")
+weibull_min = _of_bits("weibull_min")
