@@ -45,7 +45,8 @@ XLA_FFI_OPS_HD V Gamma(Words<Bits<V>> key, V alpha, bool log_space) {
   SplitKey<partitionable>(key, first);
   key = first[0];
   V cubed = Splat<V>(1);
-  Bits<V> is_on = ~Bits<V>{};
+  // jax does not begin where d is no finite number.
+  Bits<V> is_on = Select(d * 0 == 0, ~Bits<V>{}, Bits<V>{});
   while (math::Any(is_on != 0)) {
     Keys keys[3];
     SplitKey<partitionable>(key, keys);

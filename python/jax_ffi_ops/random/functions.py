@@ -14,8 +14,8 @@ from jax_ffi_ops.random import sampling
 
 # Arguments that are arrays, or numbers. Others are parts of programs.
 _ARRAYS = frozenset(
-    "key a alpha b concentration cov data df dfden dfnum lam left logits loc"
-    " lower maxval mean minval mode n p right scale sigma upper".split()
+    "a alpha b concentration cov data df dfden dfnum lam left logits loc"
+    " lower maxval mean minval mode p right scale sigma upper".split()
 )
 _NUMBERS = (bool, int, float, complex)
 

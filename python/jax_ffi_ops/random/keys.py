@@ -185,6 +185,8 @@ def fold_in(words: jax.Array, data: jax.Array) -> jax.Array:
   return _keys(words, count, n=1)[..., 0, :]
 
 
-def can_serve(size: int, width: int) -> bool:
-  """Returns whether `bits` makes so many numbers of a key as jax does."""
-  return is_partitionable() or size * max(width, 32) // 32 <= _MOST_HALVES
+def can_serve(shape: tuple[int, ...], width: int) -> bool:
+  """Returns whether `bits` makes such numbers of a key as jax does."""
+  words = math.prod(shape) * max(width, 32) // 32
+  is_right = all(isinstance(n, int) and n >= 0 for n in shape)
+  return is_right and (is_partitionable() or words <= _MOST_HALVES)

@@ -8,7 +8,6 @@ the installed jax.
 
 from collections.abc import Callable, Mapping
 import functools
-import math
 from typing import Any
 
 import jax
@@ -68,10 +67,8 @@ def _rule(equation, arguments):
     return _OTHERS[primitive]
   if primitive not in _OF_KEYS or not keys.are_threefry(arguments[0]):
     return None
-  if primitive is primitives.random_bits_p:
-    size = math.prod(params["shape"])
-    if not keys.can_serve(size, params["bit_width"]):
-      return None
+  if not keys.can_serve(params.get("shape", ()), params.get("bit_width", 64)):
+    return None
   if primitive is primitives.random_gamma_p:
     if arguments[1].dtype != jnp.float32:
       return None

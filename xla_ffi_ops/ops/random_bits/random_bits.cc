@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "xla_ffi_ops/random/lanes.h"
+#include "xla_ffi_ops/random/columns.h"
 #include "xla_ffi_ops/random/threefry.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/math/math_vector.h"

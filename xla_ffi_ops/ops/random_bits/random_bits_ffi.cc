@@ -39,6 +39,7 @@ HandlerResult BitsHandler(CpuContext device, Buffer key, Buffer start,
                           bool in_halves) {
   Dim two = 2;
   Checks checks;
+  checks.AtLeast("n", n, 0);
   checks.Operand("key", key, ffi::U32, {&two});
   checks.Operand("start", start, ffi::U32, {&two});
   const DTypeSet dtypes = in_halves ? DTypeSet(Wide()) : DTypeSet(Unsigned());
@@ -69,6 +70,7 @@ HandlerResult KeysHandler(CpuContext device, Buffer key, Buffer start,
                           ffi::Result<Buffer> keys, int64_t n) {
   Dim two = 2;
   Checks checks;
+  checks.AtLeast("n", n, 0);
   checks.Operand("key", key, ffi::U32, {&two});
   checks.Operand("start", start, ffi::U32, {&two});
   checks.Result("keys", *keys, ffi::U32, {&n, &two});

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "xla_ffi_ops/random/columns.h"
 #include "xla_ffi_ops/random/gamma_lanes.h"
-#include "xla_ffi_ops/random/lanes.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/math/math_vector.h"
 

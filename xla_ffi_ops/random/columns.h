@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements of the rows of a call as lanes, and back.
-#ifndef XLA_FFI_OPS_RANDOM_LANES_H_
-#define XLA_FFI_OPS_RANDOM_LANES_H_
+#ifndef XLA_FFI_OPS_RANDOM_COLUMNS_H_
+#define XLA_FFI_OPS_RANDOM_COLUMNS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -49,4 +49,4 @@ XLA_FFI_OPS_HD void StoreLanes(V v, int64_t count, T* to) {
 
 }  // namespace xla_ffi_ops::random
 
-#endif  // XLA_FFI_OPS_RANDOM_LANES_H_
+#endif  // XLA_FFI_OPS_RANDOM_COLUMNS_H_

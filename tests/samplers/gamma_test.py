@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gamma-distributed numbers have the bits of jax.random, and its gradients."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.stats
+
+from jax_ffi_ops import kit
+from jax_ffi_ops import random
+
+_FUNCTIONS = ("gamma", "loggamma")
+
+
+def _alphas(n):
+  """From 1e-4 to 1e4, and what is no shape parameter."""
+  special = [0, 1, 1e-30, 1e-38, 1e30, 3e38, -1, -0.5, np.nan, np.inf, -np.inf]
+  rng = np.random.default_rng(n)
+  alpha = np.exp(rng.uniform(np.log(1e-4), np.log(1e4), n))
+  alpha[: len(special)] = special
+  return alpha.astype(np.float32)
+
+
+class GammaTest(parameterized.TestCase):
+
+  @parameterized.product(
+      name=_FUNCTIONS, partitionable=(True, False), key=("typed", "words")
+  )
+  def test_bits(self, name, partitionable, key):
+    with jax.threefry_partitionable(partitionable):
+      of = jax.random.key if key == "typed" else jax.random.PRNGKey
+      ours, theirs = getattr(random, name), getattr(jax.random, name)
+      alpha = _alphas(3 * 1366).reshape(-1, 3, 1366)[:, :2]
+      found = ours(of(3), alpha)
+      np.testing.assert_array_equal(found, theirs(of(3), alpha))
+      self.assertEqual(found.dtype, np.float32)
+
+  def test_handler_runs(self):
+    text = kit.explain(random.gamma, jax.random.key(0), jnp.ones(100))
+    self.assertRegex(text, "random_gamma.*cpu.*handler")
+
+  @parameterized.parameters(*_FUNCTIONS)
+  def test_vmap(self, name):
+    """Over keys, parameters, and both."""
+    ours, theirs = getattr(random, name), getattr(jax.random, name)
+    several = jax.random.split(jax.random.key(4), 5)
+    alpha = _alphas(5 * 24).reshape(5, 24)
+    for in_axes in ((0, None), (None, 0), (0, 0)):
+      arguments = (
+          several if in_axes[0] == 0 else several[0],
+          alpha if in_axes[1] == 0 else alpha[1],
+      )
+      found, expected = (
+          jax.vmap(f, in_axes)(*arguments) for f in (ours, theirs)
+      )
+      np.testing.assert_array_equal(found, expected)
+
+  @parameterized.parameters(*_FUNCTIONS)
+  def test_gradients(self, name):
+    """Implicit ones, by jax.lax.random_gamma_grad."""
+    ours, theirs = getattr(random, name), getattr(jax.random, name)
+    key = jax.random.key(5)
+    alpha = _alphas(64)[11:]
+    found, expected = (
+        jax.grad(lambda a, f=f: jnp.sum(jnp.sin(f(key, a))))(alpha)
+        for f in (ours, theirs)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    found, expected = (
+        jax.jvp(lambda a, f=f: f(key, a), (alpha,), (alpha,))
+        for f in (ours, theirs)
+    )
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-5)
+
+  def test_what_is_jaxs(self):
+    """Other dtypes, and other kinds of keys."""
+    alpha = _alphas(32)[11:]
+    for key, dtype in (
+        (jax.random.key(6), jnp.bfloat16),
+        (jax.random.key(6, impl="rbg"), jnp.float32),
+    ):
+      np.testing.assert_array_equal(
+          random.gamma(key, alpha, dtype=dtype),
+          jax.random.gamma(key, alpha, dtype=dtype),
+      )
+
+  def test_errors(self):
+    key = jax.random.key(7)
+    for arguments, keywords in (
+        ((key, jnp.ones(3), (2,)), {}),
+        ((key, jnp.ones(3)), {"dtype": "int32"}),
+        ((jnp.ones(2), jnp.ones(3)), {}),
+        ((key,), {}),
+        ((key, "a"), {}),
+        ((key, 1.0, "a"), {}),
+        ((key, jnp.ones(3)), {"method": "none"}),
+    ):
+      with self.assertRaises((TypeError, ValueError)) as theirs:
+        jax.random.gamma(*arguments, **keywords)
+      with self.assertRaises(type(theirs.exception)) as ours:
+        random.gamma(*arguments, **keywords)
+      self.assertEqual(str(ours.exception), str(theirs.exception))
+
+
+class FitTest(parameterized.TestCase):
+
+  @parameterized.parameters(0.3, 0.9, 1.0, 4.5, 300.0)
+  def test_distribution(self, alpha):
+    """Kolmogorov and Smirnov's test, of SciPy."""
+    sample = np.asarray(random.gamma(jax.random.key(8), alpha, (10**6,)))
+    found = scipy.stats.kstest(sample, scipy.stats.gamma(alpha).cdf)
+    self.assertGreater(found.pvalue, 1e-4)
+
+  def test_bits_of_many(self):
+    alpha = _alphas(2**20)
+    key = jax.random.key(9)
+    np.testing.assert_array_equal(
+        random.gamma(key, alpha), jax.random.gamma(key, alpha)
+    )
+
+
+if __name__ == "__main__":
+  absltest.main()
