@@ -17,6 +17,7 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.compiled import compile  # pylint: disable=redefined-builtin
 from jax_ffi_ops.compiled import NotCompiledWarning
+from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
 
 # Sums of fewer than 100 products: what jax and the handler round differently.
 _RTOL = 1e-4
@@ -91,6 +92,15 @@ def _key_data(tree):
   )
 
 
+# Complex gradients. g++ takes seconds for each.
+_PULLED = (
+    ("a linear recurrence", _recurrence, _TABLE[:20], 0.5 + 0.6j, 64),
+    ("a linear recurrence", _recurrence, _TABLE[:20], 0.5 + 0.6j, 1),
+    ("a wave", _wave, _X, 1e-3, 64),
+    ("a wave", _wave, _X, 1e-3, 1),
+)[: None if THOROUGH else 1]
+
+
 # Each takes what compiles functions, and then arguments.
 _CALLS = {
     "eager": (lambda c, x: c(_loop)(x), _X),
@@ -161,11 +171,7 @@ _CALLS = {
         f"{name} of {rows} rows": (
             functools.partial(_pulled, function), np.stack([x] * rows), scale
         )
-        for rows in (1, 64)
-        for name, function, x, scale in [
-            ("a linear recurrence", _recurrence, _TABLE[:20], 0.5 + 0.6j),
-            ("a wave", _wave, _X, 1e-3),
-        ]
+        for name, function, x, scale, rows in _PULLED
     },
 }  # fmt: skip
 

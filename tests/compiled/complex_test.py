@@ -22,6 +22,10 @@ def _functions(a, b, xp=jnp):
   )  # fmt: skip
 
 
+def _few(a, b):
+  return a * b, a / b, jnp.abs(a), jnp.sqrt(a), jnp.exp(a)
+
+
 def _moves(a, b, c, d):
   return (
       lax.complex(d, -d), d * a, d.astype(a.dtype), jnp.conj(d + 0j), a.real,
@@ -114,7 +118,7 @@ class ComplexTest(parameterized.TestCase):
 
   def test_bits_do_not_depend_on_rows(self):
     a, b = _numbers("complex64", 64, 6), _numbers("complex64", 64, 6)[::-1]
-    function = compile(_functions, strict=True)
+    function = compile(_functions if THOROUGH else _few, strict=True)
     together = jax.vmap(function)(a, b)
     alone = function(a[5], b[5])
     same = lambda x, y: np.testing.assert_array_equal(x[5], y)
