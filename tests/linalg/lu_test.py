@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lu and lu_solve: LAPACK's pivots, and errors of factors and solutions."""
+"""lu and lu_solve: their definitions, LAPACK's pivots, errors of solutions."""
 
 import functools
 
@@ -32,6 +32,29 @@ class LuTest(testing.OpTest):
       [Operand((5, 5), values=_dominant)],
       # The condition number is at most (1 + 1 / 2) / (1 - 1 / 2).
       tolerance=3.0,
+  )
+
+
+def _factors(rng, shape):
+  x = rng.uniform(-1, 1, shape) / (2 * shape[-1])
+  return x + np.eye(shape[-1])
+
+
+def _order(rng, shape):
+  return rng.permuted(np.broadcast_to(np.arange(shape[-1]), shape), axis=-1)
+
+
+class LuSolveTest(testing.OpTest):
+  case = Case(
+      kit.ops_of(lu_solve)[0],
+      [
+          Operand((5, 5), values=_factors),
+          Operand((5,), np.int32, values=_order),
+          Operand((5, 2)),
+      ],
+      attributes={"transpose": True, "conjugate": False},
+      # Those of both triangles are at most 3.
+      tolerance=9.0,
   )
 
 

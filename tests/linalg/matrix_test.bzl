@@ -3,12 +3,12 @@
 
 load("//tests:defs.bzl", "THOROUGH", "jax_test")
 
-def matrix_test(name, quick = []):
+def matrix_test(name, quick):
     """A test, a thorough one, and as on machines without AVX-512, and without AVX2.
 
     Args:
       name: <op>_test. The source is `name`.py.
-      quick: the classes that the quick test runs, if not all.
+      quick: the classes that the quick test runs.
     """
     op = name.removesuffix("_test")
     for test, args, env in [

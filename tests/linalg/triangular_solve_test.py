@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""triangular_solve: errors of its solutions."""
+"""triangular_solve: its definition, and errors of its solutions."""
 
 import functools
 import itertools
@@ -11,6 +11,9 @@ import matrices
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit import testing
+from jax_ffi_ops.kit.testing import Case
+from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.linalg import solve_triangular
 
 # lower, trans, unit_diagonal
@@ -21,6 +24,21 @@ def _dominant(rng, shape):
   x = rng.uniform(-1, 1, shape) / (2 * shape[-1])
   diagonal = rng.choice([-1, 1], shape[:-1] + (1,))
   return x + np.eye(shape[-1]) * diagonal
+
+
+class TriangularSolveTest(testing.OpTest):
+  case = Case(
+      kit.ops_of(solve_triangular)[0],
+      [Operand((5, 5), values=_dominant), Operand((5, 2))],
+      attributes={
+          "lower": True,
+          "transpose": True,
+          "conjugate": False,
+          "unit_diagonal": False,
+      },
+      # The condition number is at most (1 + 1 / 2) / (1 - 1 / 2).
+      tolerance=3.0,
+  )
 
 
 def _operator(a, lower, trans, unit_diagonal):

@@ -129,8 +129,8 @@ class Target:
       return False
     try:
       right = self.frame(frame.operands, *(int(rank or 0) for rank in ranks))
-    except (legality.WrongOperandsError, ValueError):
-      return False  # A ValueError is the definition's.
+    except (legality.WrongOperandsError, TypeError, ValueError):
+      return False  # Others than the first are the definition's.
     if not legality.same(frame.attributes, right.attributes):
       return False
     results = dict(right.results)
