@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.linalg
 import numpy as np
 
 import jax_ffi_ops
+import jax_ffi_ops.linalg
 
 
 class Call(NamedTuple):
@@ -33,14 +35,19 @@ class Call(NamedTuple):
 
 
 def functions() -> dict[str, Callable[..., Any]]:
-  """Returns the public functions by name."""
+  """Returns the public functions by name; of linalg, too: "linalg.det"."""
   folders = "jax_ffi_ops.ops.", "jax_ffi_ops.composed."
   found = {name: getattr(jax_ffi_ops, name) for name in dir(jax_ffi_ops)}
-  return {
+  found = {
       name: x
       for name, x in found.items()
       if callable(x) and getattr(x, "__module__", "").startswith(folders)
   }
+  return found | {f"linalg.{name}": x for name, x in _linalg().items()}
+
+
+def _linalg():
+  return {x: f for x, f in vars(jax_ffi_ops.linalg).items() if callable(f)}
 
 
 def _different(*shape):
@@ -251,6 +258,30 @@ def _tridiagonal():
   ]
 
 
+def _of_matrices(name):
+  """Of matrices that are definite, and of right-hand sides."""
+  run = {
+      "cho_factor": lambda f, a: f(a)[0],
+      "cho_solve": lambda f, a, b: f((a, True), b),
+      "lu_solve": lambda f, a, order, b: f((a, order), b),
+      "matrix_power": lambda f, a: f(a, 3),
+      "solve": lambda f, a, b: f(a, b),
+      "solve_triangular": lambda f, a, b: f(a, b, lower=True),
+  }.get(name, lambda f, a: f(a))
+  calls = []
+  for *batch, n in ((3,), (64, 4)):
+    x = _parts(*batch, n, n)
+    operands = [x + x.swapaxes(-1, -2) + np.diag(np.arange(2.0, n + 2)) * 2]
+    if name == "lu_solve":
+      order = np.arange(n, dtype=np.int32)
+      operands.append(np.broadcast_to(order, (*batch, n)))
+    if name.endswith(("solve", "solve_triangular")):
+      operands.append(_parts(*batch, n, 2))
+    operands = [x if x.dtype == np.int32 else np.float32(x) for x in operands]
+    calls.append(Call(run, operands, takes_16_bits=False))
+  return calls
+
+
 def _unique():
   draws = (lambda *shape: np.floor(8 * _parts(*shape)),)
   shapes = (4, 6), (600,)
@@ -341,7 +372,7 @@ CALLS: Mapping[str, Sequence[Call]] = {
     "top_k": _axes(3),
     "tridiagonal_solve": _tridiagonal(),
     "unique": _unique(),
-}
+} | {f"linalg.{name}": _of_matrices(name) for name in _linalg()}
 
 # Functions of jax that take the same arguments. Where they raise an error, ours
 # may.
@@ -365,4 +396,8 @@ NAMESAKES: Mapping[str, Callable[..., Any]] = {
         "histogram2d", "median", "nanmedian", "nanpercentile", "nanquantile",
         "nonzero", "partition", "percentile", "quantile", "sort", "unique",
     )
+} | {
+    f"linalg.{name}": getattr(jnp.linalg, name, None)
+    or getattr(jax.scipy.linalg, name)
+    for name in _linalg()
 }  # fmt: skip

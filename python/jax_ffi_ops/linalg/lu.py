@@ -146,8 +146,13 @@ def inv(a: jax.Array) -> jax.Array:
   found = operands.square(a)
   if found is None:
     return jnp.linalg.inv(a)
-  one = operands.identity(a.shape[-1], found)
-  return _solved(found, one.reshape((1,) * (a.ndim - 2) + one.shape))
+  return _inverse(found)
+
+
+@jax.jit
+def _inverse(a):
+  one = operands.identity(a.shape[-1], a)
+  return _solved(a, one.reshape((1,) * (a.ndim - 2) + one.shape))
 
 
 @kit.public(_lu)
@@ -225,6 +230,7 @@ def _signs_of_exchanges(pivots, dtype):
 
 
 @jax.custom_jvp
+@jax.jit
 def _slogdet(a):
   lu, pivots, _ = _lu(a)
   diagonal = jnp.diagonal(lu, axis1=-2, axis2=-1)
@@ -274,6 +280,7 @@ _SLOGDET = type(
 
 
 @jax.custom_jvp
+@jax.jit
 def _det(a):
   lu, pivots, _ = _lu(a)
   product = jnp.prod(jnp.diagonal(lu, axis1=-2, axis2=-1), axis=-1)

@@ -167,10 +167,17 @@ _RESULT = type(jax.eval_shape(jnp.linalg.svd, np.zeros((1, 1), np.float32)))
 
 
 @jax.custom_jvp
+@jax.jit
 def _pinv(a, rtol):
   u, s, vh = _svd(a)
-  is_kept = s > rtol[..., None] * s[..., :1]
-  scaled = vh.mT / jnp.where(is_kept, s, np.inf)[..., None, :]
+  if rtol is None:
+    rtol = 10 * max(a.shape[-2:]) * jnp.finfo(a.dtype).eps
+  rtol = jnp.asarray(rtol, a.dtype)
+  rtol = rtol.reshape((1,) * (s.ndim - 1 - rtol.ndim) + rtol.shape + (1,))
+  is_kept = s > rtol * s[..., :1]
+  # A NaN stays NaN.
+  scaled = vh.mT / jnp.where(is_kept, s, 1)[..., None, :]
+  scaled = scaled * is_kept.astype(s.dtype)[..., None, :]
   return jnp.matmul(scaled, u.mT, precision=jax.lax.Precision.HIGHEST)
 
 
@@ -216,10 +223,7 @@ def pinv(
   found = operands.matrices(a, operands.REAL)
   if found is None or hermitian is not False or None not in (rtol, rcond):
     return jnp.linalg.pinv(a, rtol=rtol, hermitian=hermitian, rcond=rcond)
-  rtol = rcond if rtol is None else rtol
-  if rtol is None:
-    rtol = 10 * max(found.shape[-2:]) * jnp.finfo(found.dtype).eps
-  return _pinv(found, jnp.asarray(rtol, found.dtype))
+  return _pinv(found, rcond if rtol is None else rtol)
 
 
 _BY_VALUES = {2: jnp.max, -2: jnp.min, "nuc": jnp.sum}
