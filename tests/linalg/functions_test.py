@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of linalg have the errors of their namesakes, and keep factors."""
+"""Functions of linalg against NumPy and SciPy, and against their namesakes."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -9,23 +9,22 @@ import jax.numpy as jnp
 import jax.scipy.linalg
 import matrices
 import numpy as np
+import scipy.linalg
 
 from jax_ffi_ops import kit
 from jax_ffi_ops import linalg
 
 _NAMESAKES = {
-    "cholesky": jnp.linalg.cholesky,
-    "cho_factor": jax.scipy.linalg.cho_factor,
-    "cho_solve": jax.scipy.linalg.cho_solve,
-    "det": jnp.linalg.det,
-    "inv": jnp.linalg.inv,
-    "lu_factor": jax.scipy.linalg.lu_factor,
-    "lu_solve": jax.scipy.linalg.lu_solve,
-    "slogdet": jnp.linalg.slogdet,
-    "solve": jnp.linalg.solve,
-    "solve_triangular": jax.scipy.linalg.solve_triangular,
+    name: getattr(jnp.linalg, name, None) or getattr(jax.scipy.linalg, name)
+    for name, function in vars(linalg).items()
+    if callable(function)
 }
-_SQUARE = ("cholesky", "det", "inv", "slogdet")
+# Quick tests have these alone.
+_OF_SYSTEMS = (
+    "cho_factor", "cho_solve", "cholesky", "det", "inv", "lu_factor",
+    "lu_solve", "slogdet", "solve", "solve_triangular",
+)  # fmt: skip
+_OTHERS = tuple(sorted(_NAMESAKES.keys() - set(_OF_SYSTEMS)))
 
 
 def _definite(n, dtype, batch=(3,)):
@@ -47,7 +46,17 @@ def _pipeline(name, module):
   namespaces: of NumPy's functions, and of SciPy's.
   """
   first, second = module
-  if name in _SQUARE:
+  if name == "eigh":
+    return lambda a, b: _without_signs(*first.eigh(a))
+  if name == "svd":
+    return lambda a, b: _without_signs(*first.svd(a, full_matrices=False))
+  if name == "norm":
+    return lambda a, b: first.norm(a, "nuc", (-2, -1))
+  if name == "matrix_power":
+    return lambda a, b: (first.matrix_power(a, 3), first.matrix_power(a, -2))
+  if name == "expm":
+    return lambda a, b: second.expm(a)
+  if hasattr(jnp.linalg, name) and name != "solve":
     return lambda a, b: getattr(first, name)(a)
   if name == "solve":
     return lambda a, b: first.solve(a, b)
@@ -62,11 +71,15 @@ def _pipeline(name, module):
   return lambda a, b: second.lu_solve(second.lu_factor(a), b, trans=2)
 
 
+def _without_signs(*results):
+  return tuple((x * x.conj()).real for x in results)
+
+
 _OURS = linalg, linalg
 _JAXS = jnp.linalg, jax.scipy.linalg
 
 
-class FunctionsTest(matrices.MatrixTest):
+class _FunctionsTest(matrices.MatrixTest):
 
   def _compare(self, found, wanted, condition=16):
     """Compares dtypes, shapes and values of matrices of a small condition."""
@@ -81,8 +94,7 @@ class FunctionsTest(matrices.MatrixTest):
           x, y, near, near * np.max(np.abs(y), initial=0)
       )
 
-  @parameterized.parameters(*sorted(_NAMESAKES))
-  def test_errors(self, name):
+  def _check_errors(self, name):
     """Types and texts of errors are those of jax."""
     ours, theirs = getattr(linalg, name), _NAMESAKES[name]
     one, a, b = np.ones((3, 3)), np.ones((2, 3)), np.ones(4)
@@ -119,13 +131,52 @@ class FunctionsTest(matrices.MatrixTest):
           ((one, pivots), 1.0),
           ((one, pivots.astype(float)), b[:3]),
       ]
+    if name == "matrix_power":
+      wrong = [(*x, 2) for x in wrong] + [(one, 1.5), (one, None)]
+    if name == "norm":
+      wrong += [(one, "x"), (one, 2, (0, 0)), (one, 2, (0, 7)), (one, 2, 0.5)]
+    if name in ("eigh", "eigvalsh", "qr"):
+      wrong += [(one, "x")]
     for arguments in wrong:
       with self.subTest(str(arguments)):
         expected = _error(theirs, arguments)
         if expected is None:
-          self._compare(ours(*arguments), theirs(*arguments))
+          results = [f(*arguments) for f in (ours, theirs)]
+          if (
+              name == "svd"
+          ):  # Of the singular ones above, vectors are arbitrary.
+            results = [x.S for x in results]
+          self._compare(*results)
         else:
           self.assertEqual(_error(ours, arguments), expected)
+
+  def _check_export(self, name):
+    """With a symbolic batch."""
+    run = jax.jit(_pipeline(name, _OURS))
+    a, b = _definite(4, np.float32, (5,)), np.ones((5, 4, 2), np.float32)
+    shapes = [
+        jax.ShapeDtypeStruct(export.symbolic_shape(shape, scope=scope), x.dtype)
+        for scope in [export.SymbolicScope()]
+        for shape, x in (("n, 4, 4", a), ("n, 4, 2", b))
+    ]
+    checks = kit.export_checks(getattr(linalg, name))
+    if name == "cho_solve":
+      checks += kit.export_checks(linalg.cho_factor)
+    if name == "lu_solve":
+      checks += kit.export_checks(linalg.lu_factor)
+    exported = export.export(run, disabled_checks=checks)(*shapes)
+    self._compare(exported.call(a, b), run(a, b))
+
+
+class FunctionsTest(_FunctionsTest):
+
+  @parameterized.parameters(*_OF_SYSTEMS)
+  def test_errors(self, name):
+    self._check_errors(name)
+
+  @parameterized.parameters(*_OF_SYSTEMS)
+  def test_export(self, name):
+    self._check_export(name)
 
   @parameterized.parameters(np.float64, np.complex128)
   def test_gradient_of_det_at_singular_matrices(self, dtype):
@@ -152,22 +203,135 @@ class FunctionsTest(matrices.MatrixTest):
       text = jax.jit(jax.grad(loss, (0, 1))).lower(factors[0], b).as_text()
     self.assertNotIn("@xla_ffi_ops_lu_fwd(", text)
 
+
+class MoreFunctionsTest(_FunctionsTest):
+
+  @parameterized.parameters(*_OTHERS)
+  def test_errors(self, name):
+    self._check_errors(name)
+
+  @parameterized.parameters(*_OTHERS)
+  def test_export(self, name):
+    self._check_export(name)
+
   @parameterized.parameters(*sorted(_NAMESAKES))
-  def test_export_with_a_symbolic_batch(self, name):
-    run = jax.jit(_pipeline(name, _OURS))
-    a, b = _definite(4, np.float32, (5,)), np.ones((5, 4, 2), np.float32)
-    shapes = [
-        jax.ShapeDtypeStruct(export.symbolic_shape(shape, scope=scope), x.dtype)
-        for scope in [export.SymbolicScope()]
-        for shape, x in (("n, 4, 4", a), ("n, 4, 2", b))
+  def test_dtypes_and_shapes(self, name):
+    """Integers, bool, two dtypes, vectors, batches: results are as jax's."""
+    a, b = np.array([[4, 1, 0], [1, 5, 1], [0, 1, 6]]), np.array([1, 2, 3])
+    many = np.stack([a, 2 * a])
+    calls = [
+        (a, b),
+        (a.astype(np.int8), b > 1),
+        (np.eye(3) > 0, b.astype(np.float32)),
+        (a.astype(np.float32), b.astype(np.complex64)),
+        (a.astype(np.complex64), b.astype(np.float64)),
+        (a.astype(np.float16), b.astype(np.float16)),
+        (many, np.stack([b, b], -1)[None]),
+        (a[None].astype(np.float32), np.ones((2, 3, 4))),
+        (np.zeros((2, 0, 0)), np.zeros((2, 0, 3))),
     ]
-    checks = kit.export_checks(getattr(linalg, name))
-    if name == "cho_solve":
-      checks += kit.export_checks(linalg.cho_factor)
-    if name == "lu_solve":
-      checks += kit.export_checks(linalg.lu_factor)
-    exported = export.export(run, disabled_checks=checks)(*shapes)
-    self._compare(exported.call(a, b), run(a, b))
+    for x64 in (False, True):
+      with jax.enable_x64(x64):
+        for operands in map(_arrays, calls):
+          with self.subTest(f"{x64=} {operands}"):
+            found, wanted = (
+                _outcome(_pipeline(name, module), operands)
+                for module in (_OURS, _JAXS)
+            )
+            self.assertEqual(
+                jax.tree.structure(found), jax.tree.structure(wanted)
+            )
+            if isinstance(wanted, str):
+              self.assertEqual(found, wanted)
+            else:
+              # jax's expm squares once less than it has to.
+              self._compare(found, wanted, 2**10 if name == "expm" else 16)
+
+  # SciPy's expm has errors of 1000 epsilon: expm_test has a better one.
+  @parameterized.product(
+      name=sorted(_NAMESAKES.keys() - {"expm"}), dtype=matrices.DTYPES
+  )
+  def test_values(self, name, dtype):
+    """As the same function of NumPy or SciPy, in more digits."""
+    exact = np.complex128 if np.dtype(dtype).kind == "c" else np.float64
+    for n in (1, 2, 3, 4, 6, 33):
+      a = _definite(n, dtype)
+      b = matrices.normal(n, (3, n, 2), dtype)
+      found = jax.jit(_pipeline(name, _OURS))(a, b)
+      run = _pipeline(name, (np.linalg, scipy.linalg))
+      each = [run(*x) for x in zip(a.astype(exact), b.astype(exact))]
+      wanted = [np.stack(x) for x in zip(*map(_leaves, each))]
+      for x, y in zip(_leaves(found), wanted, strict=True):
+        if x.dtype.kind == "i":
+          np.testing.assert_array_equal(x, y)
+          continue
+        near = 64 * n * jnp.finfo(dtype).eps
+        np.testing.assert_allclose(x, y, near, near * np.max(np.abs(y)))
+
+  @parameterized.product(
+      name=sorted(_NAMESAKES),
+      call=((1, np.float64), (4, np.float64), (3, np.complex128)),
+  )
+  def test_derivatives(self, name, call):
+    """The first and second ones, in each order of modes, are jax's."""
+    n, dtype = call
+    a, b = _definite(n, dtype, ()), matrices.normal(1, (n, 2), dtype)
+    along = [matrices.normal(i, x.shape, dtype) for i, x in enumerate((a, b))]
+    results = []
+    for module in (_OURS, _JAXS):
+
+      def loss(a, b, run=_pipeline(name, module)):
+        leaves = [x for x in jax.tree.leaves(run(a, b)) if x.dtype != "int32"]
+        weights = [
+            matrices.normal(4, x.shape, np.float64).astype(x.dtype)
+            for x in leaves
+        ]
+        return sum(jnp.vdot(w, x).real for w, x in zip(weights, leaves))
+
+      first = [_pushed(loss, along), _pulled(loss, along)]
+      second = [mode(f, along) for f in first for mode in (_pushed, _pulled)]
+      both = [jax.grad(loss, (0, 1)), *first, *second]
+      run = jax.jit(lambda a, b, fs=tuple(both): [f(a, b) for f in fs])
+      results.append(run(a, b))
+    self._compare(*results, condition=2**12)
+
+  @parameterized.parameters(*sorted(_NAMESAKES))
+  def test_step_by_step(self, name):
+    """Without jit, and where each NaN is an error."""
+    a, b = _definite(3, np.float64), np.ones((3, 3, 2))
+    run = _pipeline(name, _OURS)
+    wanted = jax.jit(run)(a, b)
+    with jax.debug_nans(True):
+      self._compare(jax.jit(run)(a, b), wanted)
+      with jax.disable_jit():
+        self._compare(run(a, b), wanted)
+
+
+def _arrays(operands):
+  return [jnp.asarray(x) for x in operands]
+
+
+def _outcome(function, operands):
+  """Returns results, or what is said of an error."""
+  try:
+    return function(*operands)
+  except Exception as error:  # pylint: disable=broad-exception-caught
+    return f"{type(error)}: {error}"
+
+
+def _pushed(function, along):
+  """Returns the derivative along a direction, by forward mode."""
+  return lambda *x: jax.jvp(function, x, tuple(along))[1]
+
+
+def _pulled(function, along):
+  """The same, by reverse mode."""
+
+  def pulled(*x):
+    gradients = jax.grad(function, (0, 1))(*x)
+    return sum(jnp.sum(g * d).real for g, d in zip(gradients, along))
+
+  return pulled
 
 
 def _error(function, arguments):
