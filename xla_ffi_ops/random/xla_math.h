@@ -91,6 +91,32 @@ XLA_FFI_OPS_HD V ErfInv(V x) {
   return x * Select(Abs(x) == 1, Splat<V>(math::kInfinity<V>), found);
 }
 
+template <typename V>
+XLA_FFI_OPS_HD V Floor(V x) {
+  constexpr float kIntegers = 0x1p23f;  // There are no fractions from here on.
+  const V magnitude = Abs(x);
+  const V nearest = math::WithSign(V((magnitude + kIntegers) - kIntegers), x);
+  const V below = nearest - Select(nearest > x, Splat<V>(1), V{});
+  return Select(magnitude < kIntegers, below, x);
+}
+
+// log(k!) by C. Lanczos's sum, for k >= 0: XLA's lgamma(k + 1).
+template <typename V>
+XLA_FFI_OPS_HD V LogFactorial(V k) {
+  V sum = 676.520386f / (k + 1) + 1;
+  sum += -1259.13916f / (k + 2);
+  sum += 771.323425f / (k + 3);
+  sum += -176.615036f / (k + 4);
+  sum += 12.5073433f / (k + 5);
+  sum += -0.138571098f / (k + 6);
+  sum += 9.98436917e-06f / (k + 7);
+  sum += 1.50563267e-07f / (k + 8);
+  const V log = Log1p(V(k * 0.13333334f)) + 2.01490307f;
+  const V power = (k + 0.5f) - (k + 7.5f) / log;
+  const V found = MulAdd(log, power, 0.918938518f) + Log(sum);
+  return Select(k == math::kInfinity<V>, k, found);
+}
+
 namespace internal {
 
 // The processor's guess of 1 / sqrt(x), which differs between makers.
