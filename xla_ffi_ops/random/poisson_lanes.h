@@ -16,8 +16,8 @@ namespace xla_ffi_ops::random {
 template <typename V>
 class PoissonTrial {
  public:
-  XLA_FFI_OPS_HD explicit PoissonTrial(V rate)
-      : rate_(rate), log_rate_(Log(rate)) {
+  XLA_FFI_OPS_HD PoissonTrial(V rate, bool lanczos)
+      : lanczos_(lanczos), rate_(rate), log_rate_(Log(rate)) {
     const V root = Sqrt(rate);
     b_ = MulAdd(root, 2.53f, 0.931f);
     a_ = MulAdd(b_, 0.02483f, -0.059f);
@@ -35,11 +35,13 @@ class PoissonTrial {
     const auto at_once = (shifted >= 0.07f) & (v <= v_r_);
     const auto rejects = (k < 0) | ((shifted < 0.013f) & (v > shifted));
     const V s = Log(V(v * inverse_alpha_ / (a_ / (shifted * shifted) + b_)));
-    const V t = MulAdd(k, log_rate_, -rate_) - LogFactorial(k);
+    const V log = lanczos_ ? LogFactorial(k) : LogFactorialOfJax(k);
+    const V t = MulAdd(k, log_rate_, -rate_) - log;
     return Select(at_once | (~rejects & (s <= t)), ~Bits<V>{}, Bits<V>{});
   }
 
  private:
+  bool lanczos_;
   V rate_, log_rate_, a_, b_, inverse_alpha_, v_r_;
 };
 
@@ -62,13 +64,14 @@ XLA_FFI_OPS_HD V KnuthPoisson(V rate, const Places<Bits<V>>& places,
 template <typename V>
 struct PoissonLanes {
   V rate;
+  bool lanczos;  // Whether XLA has lgamma, or else jax.
 
   XLA_FFI_OPS_HD Bits<V> UsesRejection() const {
     return Select(rate >= 10, ~Bits<V>{}, Bits<V>{});
   }
   // A lane that does not use rejection accepts as soon as it would for 1e5.
   XLA_FFI_OPS_HD PoissonTrial<V> Trial() const {
-    return PoissonTrial<V>(Select(UsesRejection() != 0, rate, Splat<V>(1e5f)));
+    return {Select(UsesRejection() != 0, rate, Splat<V>(1e5f)), lanczos};
   }
   template <typename K>
   using SimpleKeys = RoundKeys<2, 0, K>;

@@ -119,6 +119,56 @@ XLA_FFI_OPS_HD V LogFactorial(V k) {
 
 namespace internal {
 
+// The highest 12 bits, of which products are exact.
+template <typename V>
+XLA_FFI_OPS_HD V High12(V x) {
+  return math::BitCast<V>(BitsOf(x) & ~0xFFFu);
+}
+
+}  // namespace internal
+
+// log(k!) for integers k >= 0, as jax 0.12 has lgamma(k + 1): by Stirling's
+// series, whose largest product is a sum of exact ones.
+template <typename V>
+XLA_FFI_OPS_HD V LogFactorialOfJax(V k) {
+  using internal::High12;
+  using internal::Horner;
+  using I = math::Like<int32_t, V>;
+  constexpr float kMost = 4.08500311e+36f;  // The result overflows behind it.
+  const V x = Select(k + 1 < kMost, k + 1, Splat<V>(kMost));
+  const V inverse = 1 / x, square = inverse * inverse;
+  // log(x) = log(2) e + log(1 + f)
+  const I bits = math::BitCast<I>(x);
+  const I exponent = (bits - 0x3F350473) >> 23;
+  const V e = __builtin_convertvector(exponent, V);
+  const V f = math::BitCast<V>(bits - (exponent << 23)) - 1;
+  const V f2 = f * f;
+  const V p = Horner(f, {-0.0635454953f, 0.106187068f, -0.106258489f,
+                         0.110219181f, -0.124513313f, 0.1428743f, -0.166680068f,
+                         0.199999928f, -0.249999896f, 0.333333343f});
+  const V high = e * 0.693115234f;
+  const V low =
+      MulAdd(e, 3.19461833e-05f, MulAdd(f2 * f, p, MulAdd(f2, -0.5f, f)));
+  const V log = high + low, log_high = High12(log);
+  const V log_low = (log - log_high) + ((high - log) + low);
+  // (x - 1/2) (log(x) - 1)
+  const V factor = x - 0.5f, factor_high = High12(factor);
+  const V other = log_high - 1;
+  const V rest = MulAdd(factor - factor_high, other, factor * log_low);
+  const V series =
+      Horner(square, {0.000841750822f, -0.000595238118f, 0.000793650805f,
+                      -0.00277777785f, 0.0833333358f});
+  const V found =
+      factor_high * other + MulAdd(inverse, series, V(rest + 0.418938518f));
+  const V few =
+      Select(k < 2, V{},
+             Select(k < 3, Splat<V>(0x1.62e43p-1f), Splat<V>(0x1.cab0cp+0f)));
+  const V known = Select(k < 4, few, found);
+  return Select(k + 1 > kMost, Splat<V>(math::kInfinity<V>), known);
+}
+
+namespace internal {
+
 // The processor's guess of 1 / sqrt(x), which differs between makers.
 #ifdef XLA_FFI_OPS_CPU_LEVELS
 inline math::VecOfBytes<float, 16> GuessRsqrt(math::VecOfBytes<float, 16> x) {

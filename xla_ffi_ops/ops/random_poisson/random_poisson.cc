@@ -19,12 +19,12 @@ struct PoissonOp : PoissonDraws {
   template <typename V>
   XLA_FFI_OPS_HD random::PoissonLanes<V> FromRow(int64_t row, int64_t begin,
                                                  int64_t count) const {
-    return {random::LoadLanes<V>(rate[row] + begin, count)};
+    return {random::LoadLanes<V>(rate[row] + begin, count), lanczos};
   }
   template <typename V>
   XLA_FFI_OPS_HD random::PoissonLanes<V> FromRows(int64_t row,
                                                   int64_t count) const {
-    return {random::LoadColumn<V>(rate, 0, row, count)};
+    return {random::LoadColumn<V>(rate, 0, row, count), lanczos};
   }
   template <typename V>
   XLA_FFI_OPS_HD void Store(V counts, math::Bits<V> which,

@@ -19,6 +19,7 @@ struct PoissonDraws {
   void* count;
   bool wide;  // Counts are int64, and not int32.
   bool partitionable;
+  bool lanczos;  // Whether lgamma is XLA's, by that sum, or jax's (from 0.12).
 };
 
 std::unique_ptr<const random::ArrayKernel> PoissonKernel(

@@ -16,7 +16,8 @@ using Buffer = ffi::AnyBuffer;
 constexpr int64_t kBytesPerDraw = 256;
 
 HandlerResult PoissonHandler(CpuContext device, Buffer key, Buffer lam,
-                             ffi::Result<Buffer> count, bool partitionable) {
+                             ffi::Result<Buffer> count, bool partitionable,
+                             bool lanczos) {
   Dim two = 2, n = kUnknownDim;
   Checks checks;
   checks.Operand("key", key, ffi::U32, {&two});
@@ -28,7 +29,8 @@ HandlerResult PoissonHandler(CpuContext device, Buffer key, Buffer lam,
       n,
       count->untyped_data(),
       count->element_type() == ffi::S64,
-      partitionable};
+      partitionable,
+      lanczos};
   if (!checks.ok()) return checks.error();
   return random::DrawArrays(device, PoissonKernel(call),
                             Product(checks.loops()), n, kBytesPerDraw);
@@ -40,6 +42,7 @@ XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_random_poisson_fwd, PoissonHandler,
                            .Arg<Buffer>()      // key
                                .Arg<Buffer>()  // lam
                                .Ret<Buffer>()  // count
-                               .Attr<bool>("partitionable"));
+                               .Attr<bool>("partitionable")
+                               .Attr<bool>("lanczos"));
 
 }  // namespace xla_ffi_ops
