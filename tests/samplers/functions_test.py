@@ -153,7 +153,6 @@ class FunctionsTest(SameTest):
         ("uniform", (key, (3,)), {"no": 1}),
         ("normal", (key, "a"), {}),
         ("bits", (key, (3,), np.float32), {}),
-        ("split", (key, -1), {}),
         ("split", (jax.random.split(key),), {}),
         ("fold_in", (key, 1.5), {}),
         ("categorical", (key, "a"), {}),

@@ -23,7 +23,7 @@
 #include <utility>
 
 #include "xla_ffi_ops/random/array_kernel.h"
-#include "xla_ffi_ops/random/lanes.h"
+#include "xla_ffi_ops/random/columns.h"
 #include "xla_ffi_ops/random/rejection.h"
 #include "xla_ffi_ops/random/rounds.h"
 #include "xla_ffi_ops/random/threefry.h"
