@@ -154,7 +154,6 @@ class FunctionsTest(SameTest):
         ("normal", (key, "a"), {}),
         ("bits", (key, (3,), np.float32), {}),
         ("split", (jax.random.split(key),), {}),
-        ("fold_in", (key, 1.5), {}),
         ("categorical", (key, "a"), {}),
         ("choice", (key, 3, (5,)), {"replace": False}),
         ("randint", (key, (3,), 0, 5, np.float32), {}),

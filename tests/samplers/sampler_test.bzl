@@ -16,7 +16,10 @@ def sampler_test(name, quick = []):
     for test, args, env in [
         (name, quick, {}),
         (op + "_thorough_test", [], THOROUGH),
-        (op + "_v3_test", quick, {"XLA_FFI_OPS_CPU_LEVEL": "3"}),
+        (op + "_v3_test", quick, {
+            "XLA_FFI_OPS_CPU_LEVEL": "3",
+            "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
+        }),
     ]:
         jax_test(
             name = test,

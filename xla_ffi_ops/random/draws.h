@@ -12,15 +12,20 @@ namespace xla_ffi_ops::random {
 // In [0, 1): the highest bits become those of a number in [1, 2).
 template <typename V>
 XLA_FFI_OPS_HD V Uniform(Bits<V> bits) {
-  return math::BitCast<V>((bits >> 9) | 0x3F800000u) - 1;
+  constexpr auto kOne = math::Element<Bits<V>>{math::kBias<V>}
+                        << math::kMantissa<V>;
+  constexpr int kDropped = sizeof(kOne) * 8 - math::kMantissa<V>;
+  return math::BitCast<V>((bits >> kDropped) | kOne) - 1;
 }
 
 // Of a uniform number in (-1, 1).
 template <typename V>
-XLA_FFI_OPS_HD V Normal(Bits<V> bits) {
-  const V least = Splat<V>(-0x1.fffffep-1f);
-  const V u = MulAdd(Uniform<V>(bits), 2.0f, -0x1.fffffep-1f);
-  return 0x1.6a09e6p+0f * ErfInv(Select(u > least, u, least));
+XLA_FFI_OPS_HD V Normal(Bits<V> bits, double log1p_from = kLog1pFrom) {
+  using E = math::Element<V>;
+  constexpr E kLeast = math::Limits<V>::epsilon() / 2 - 1;
+  const V u = MulAdd(Uniform<V>(bits), E(2), kLeast);
+  const V above = Select(u > kLeast, u, Splat<V>(kLeast));
+  return E(1.4142135623730951) * ErfInv(above, log1p_from);
 }
 
 }  // namespace xla_ffi_ops::random

@@ -64,11 +64,19 @@ XLA_FFI_OPS_HD void SplitKey(Words<U> key, Words<U> (&keys)[n]) {
   for (int i = 0; i < n; ++i) keys[i] = {words[2 * i], words[2 * i + 1]};
 }
 
-// The 32 bits that jax.random.bits makes of a key, for the shape ().
-template <bool partitionable, typename U>
-XLA_FFI_OPS_HD U BitsOfKey(Words<U> key) {
-  const Words<U> block = Threefry(key, Words<U>{});
-  return partitionable ? block.a ^ block.b : block.a;
+// The bits that jax.random.bits makes of a key, for the shape (): 32 for B of
+// 4 bytes, 64 for B of 8.
+template <bool partitionable, typename B, typename U>
+XLA_FFI_OPS_HD B BitsOfKey(Words<U> key) {
+  constexpr bool is_long = sizeof(B) == 2 * sizeof(U);
+  constexpr uint32_t kSecond = is_long && !partitionable ? 1 : 0;
+  const Words<U> block = Threefry(key, Words<U>{U{}, U{} + kSecond});
+  if constexpr (is_long) {
+    return __builtin_convertvector(block.a, B) << 32 |
+           __builtin_convertvector(block.b, B);
+  } else {
+    return partitionable ? block.a ^ block.b : block.a;
+  }
 }
 
 }  // namespace xla_ffi_ops::random

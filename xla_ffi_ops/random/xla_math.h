@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of float as XLA computes them on a CPU with FMA: its steps, in its
-// order, so that draws have its bits. (Those of vec/math are more accurate.)
+// Functions as XLA computes them on a CPU with FMA: its steps, in its order, so
+// that draws have its bits. (Those of vec/math are more accurate.)
 // XLA's are in its xla/codegen/intrinsic/log.cc and log1p.cc, and the
 // decompositions of chlo.erf_inv and chlo.lgamma.
 #ifndef XLA_FFI_OPS_RANDOM_XLA_MATH_H_
@@ -27,20 +27,26 @@ namespace internal {
 
 // c[0] x^(n - 1) + ... + c[n - 1]: the highest power first.
 template <typename V, size_t n>
-XLA_FFI_OPS_HD V Horner(V x, const float (&c)[n]) {
+XLA_FFI_OPS_HD V Horner(V x, const double (&c)[n]) {
   V y = Splat<V>(c[0]);
-  for (size_t i = 1; i < n; ++i) y = MulAdd(y, x, c[i]);
+  for (size_t i = 1; i < n; ++i) {
+    y = MulAdd(y, x, static_cast<math::Element<V>>(c[i]));
+  }
   return y;
 }
 
-}  // namespace internal
+// A function of the C library for each lane: what XLA calls, too, for double
+// and for powers.
+template <typename V, typename Fn>
+XLA_FFI_OPS_HD V EachLane(V x, const Fn& fn) {
+  for (int i = 0; i < math::kLanesOf<V>; ++i) x[i] = fn(x[i], i);
+  return x;
+}
 
 // S. Moshier's logf.
 template <typename V>
-XLA_FFI_OPS_HD V Log(V x) {
-  using internal::Horner;
+XLA_FFI_OPS_HD V LogOfFloat(V x) {
   using I = math::Like<int32_t, V>;
-  constexpr float kInfinity = math::kInfinity<V>;
   const V normal = Select(x > 0x1p-126f, x, Splat<V>(0x1p-126f));
   const Bits<V> bits = BitsOf(normal);
   const V half = math::BitCast<V>((bits & 0x007FFFFFu) | 0x3F000000u);
@@ -50,35 +56,44 @@ XLA_FFI_OPS_HD V Log(V x) {
   const V f = (half - 1) + Select(is_low, half, V{});
   const V e = power - Select(is_low, Splat<V>(1), V{});
   const V square = f * f, cube = square * f;
-  const V high = Horner(f, {0x1.204376p-4f, -0x1.d7a37p-4f, 0x1.de4a34p-4f});
-  const V middle = Horner(f, {-0x1.fcba9ep-4f, 0x1.23d37ep-3f, -0x1.555cap-3f});
-  const V low = Horner(f, {0x1.999d58p-3f, -0x1.fffff8p-3f, 0x1.555554p-2f});
+  const V high = Horner(f, {0x1.204376p-4, -0x1.d7a37p-4, 0x1.de4a34p-4});
+  const V middle = Horner(f, {-0x1.fcba9ep-4, 0x1.23d37ep-3, -0x1.555cap-3});
+  const V low = Horner(f, {0x1.999d58p-3, -0x1.fffff8p-3, 0x1.555554p-2});
   const V p = MulAdd(MulAdd(high, cube, middle), cube, low);
   const V small = MulAdd(p, cube, e * -0x1.bd0106p-13f);
   const V large = MulAdd(square, -0.5f, f) + small;
-  const V found = MulAdd(e, 0x1.63p-1f, large);
-  const V at_most_zero = Select(x == 0, Splat<V>(-kInfinity),
-                                Splat<V>(math::Limits<V>::quiet_NaN()));
-  return Select(x > 0, Select(x < kInfinity, found, x), at_most_zero);
+  return MulAdd(e, 0x1.63p-1f, large);
 }
 
-template <typename V>
-XLA_FFI_OPS_HD V Log1p(V x) {
-  using internal::Horner;
-  const V square = x * x;
-  const V p = Horner(x, {4.52700011e-05f, 0.498541027f, 6.57873249f,
-                         29.9119186f, 60.9496689f, 57.1129646f, 20.0395527f});
-  const V q = Horner(x, {1, 15.0629091f, 83.0475693f, 221.762405f, 309.098724f,
-                         216.427887f, 60.11866f});
-  const V small = x + MulAdd(square, -0.5f, x * square * (p / q));
-  return Select(Abs(x) < 0x1.a8279ap-2f, small, Log(x + 1));
-}
+// M. Giles, Approximating the erfinv function (2011): of double, for
+// w = -log(1 - x^2) up to 6.25, up to 16, and above.
+inline constexpr double kErfInvNear[] = {
+    -0x1.135d2e746e627p-68, -0x1.8ddf93324d327p-63, 0x1.7b83eef0b7c9fp-60,
+    0x1.9ba72cd589b91p-57,  -0x1.33689090a6b96p-53, 0x1.82e11898132ep-56,
+    0x1.de4acfd9e26bap-48,  -0x1.6d33eed66c487p-45, -0x1.6f2167040d8e2p-44,
+    0x1.72a22c2d77e2p-39,   -0x1.c8859c4e5c0afp-37, -0x1.dc583d118a561p-35,
+    0x1.20f47ccf46b3cp-30,  -0x1.1a9e38dc84d6p-28,  -0x1.f36cd6d3d46a9p-26,
+    0x1.c6b4f5d03b787p-22,  -0x1.6e8a5434ae8a2p-20, -0x1.d1d1f7b8736f6p-17,
+    0x1.879c2a212f024p-13,  -0x1.845769484fca8p-11, -0x1.8b6c33114f909p-8,
+    0x1.ebd80d9b13e28p-3,   0x1.a755e7c99ae86p+0};
+inline constexpr double kErfInvMiddle[] = {
+    0x1.3040f87dbd932p-29, 0x1.85cbe52878635p-24,  -0x1.2777453dd3955p-22,
+    0x1.395abcd554c6cp-26, 0x1.936388a3790adp-20,  -0x1.0d5db812b5083p-18,
+    0x1.8860cd5d652f6p-19, 0x1.a29a0cacdfb23p-17,  -0x1.8cef1f80281f2p-15,
+    0x1.1e684d0b9188ap-14, 0x1.932cd54c8a222p-16,  -0x1.7448a89ef8aa3p-12,
+    0x1.f3cc55ad40c25p-11, -0x1.ba924132f38b1p-10, 0x1.468eeca533cf8p-9,
+    -0x1.ebadabb891bbdp-9, 0x1.5ffcfe5b76afcp-8,   0x1.0158a6d641d39p+0,
+    0x1.8abcc380d5a48p+1};
+inline constexpr double kErfInvFar[] = {
+    -0x1.dcec3a7785389p-36, -0x1.18feec0e38727p-32, 0x1.9e6bf2dda45e3p-30,
+    -0x1.0468fb24e2f5fp-28, 0x1.05ac6a8fba182p-27,  -0x1.0102e495fb9cp-26,
+    0x1.f4c20e1334af8p-26,  -0x1.22d220fdf9c3ep-24, 0x1.ebc8bb824cb54p-23,
+    -0x1.0a8d40ea372ccp-20, 0x1.2fbd29d093d2bp-18,  -0x1.4a3497e1e0facp-16,
+    0x1.3ebf4eb00938fp-14,  -0x1.c2f36a8fc5d53p-13, -0x1.22ea5df04047cp-13,
+    0x1.02a30d1fba0dcp+0,   0x1.3664ddd1ad7fbp+2};
 
-// M. Giles, Approximating the erfinv function (2011).
 template <typename V>
-XLA_FFI_OPS_HD V ErfInv(V x) {
-  using internal::Horner;
-  const V w = -Log1p(V(x * -x));
+XLA_FFI_OPS_HD V ErfInvOfFloat(V w) {
   const V near =
       Horner(V(w - 2.5f), {2.81022636e-08f, 3.43273939e-07f, -3.5233877e-06f,
                            -4.39150654e-06f, 0.00021858087f, -0.00125372503f,
@@ -87,7 +102,63 @@ XLA_FFI_OPS_HD V ErfInv(V x) {
       Horner(V(Sqrt(w) - 3), {-0.000200214257f, 0.000100950558f, 0.00134934322f,
                               -0.00367342844f, 0.00573950773f, -0.0076224613f,
                               0.00943887047f, 1.00167406f, 2.83297682f});
-  const V found = Select(w < 5, near, far);
+  return Select(w < 5, near, far);
+}
+template <typename V>
+XLA_FFI_OPS_HD V ErfInvOfDouble(V w) {
+  const V root = Sqrt(w);
+  const V near = Horner(V(w - 3.125), kErfInvNear);
+  const V middle = Horner(V(root - 3.25), kErfInvMiddle);
+  const V far = Horner(V(root - 5), kErfInvFar);
+  return Select(w < 6.25, near, Select(w < 16, middle, far));
+}
+
+}  // namespace internal
+
+template <typename V>
+XLA_FFI_OPS_HD V Log(V x) {
+  if constexpr (math::kIsFloat<V>) {
+    constexpr float kInfinity = math::kInfinity<V>;
+    const V found = internal::LogOfFloat(x);
+    const V at_most_zero = Select(x == 0, Splat<V>(-kInfinity),
+                                  Splat<V>(math::Limits<V>::quiet_NaN()));
+    return Select(x > 0, Select(x < kInfinity, found, x), at_most_zero);
+  } else {
+    return internal::EachLane(x, [](double x, int) { return std::log(x); });
+  }
+}
+
+// S. Moshier's rational function is taken from here on, up to the same number
+// above 0. Newer jaxlibs begin later with double; callers know where.
+inline constexpr double kLog1pFrom = -0.41421356237309503;
+
+template <typename V>
+XLA_FFI_OPS_HD V Log1p(V x, double from = kLog1pFrom) {
+  using internal::Horner;
+  using E = math::Element<V>;
+  const V square = x * x;
+  const V p = Horner(x, {4.5270000862445199635215e-5, 0.49854102823193375972212,
+                         6.5787325942061044846969, 29.911919328553073277375,
+                         60.949667980987787057556, 57.112963590585538103336,
+                         20.039553499201281259648});
+  const V q = Horner(x, {1, 15.062909083469192043167, 83.047565967967209469434,
+                         221.76239823732856465394, 309.09872225312059774938,
+                         216.42788614495947685003, 60.118660497603843919306});
+  const V small = x + MulAdd(square, E(-0.5), x * square * (p / q));
+  const V large = Log(x + 1);
+  if (math::kIsFloat<V>) from = kLog1pFrom;
+  return Select(x > E(from), Select(x < E(-kLog1pFrom), small, large), large);
+}
+
+template <typename V>
+XLA_FFI_OPS_HD V ErfInv(V x, double log1p_from = kLog1pFrom) {
+  const V w = -Log1p(V(x * -x), log1p_from);
+  V found;
+  if constexpr (math::kIsFloat<V>) {
+    found = internal::ErfInvOfFloat(w);
+  } else {
+    found = internal::ErfInvOfDouble(w);
+  }
   return x * Select(Abs(x) == 1, Splat<V>(math::kInfinity<V>), found);
 }
 
@@ -178,7 +249,7 @@ XLA_FFI_OPS_V3 inline math::VecOfBytes<float, 32> GuessRsqrt(
     math::VecOfBytes<float, 32> x) {
   return __builtin_ia32_rsqrtps256(x);
 }
-// AVX-512 has a better one, which XLA does not use.
+// AVX-512 has a better one, which XLA does not use for float.
 XLA_FFI_OPS_V4 inline math::VecOfBytes<float, 64> GuessRsqrt(
     math::VecOfBytes<float, 64> x) {
   using Halves = math::HalvesOf<math::VecOfBytes<float, 64>>;
@@ -187,32 +258,40 @@ XLA_FFI_OPS_V4 inline math::VecOfBytes<float, 64> GuessRsqrt(
             __builtin_ia32_rsqrtps256(halves.high)};
   return math::BitCast<math::VecOfBytes<float, 64>>(halves);
 }
-#else
-template <typename V>
-XLA_FFI_OPS_HD V GuessRsqrt(V x) {
-  return 1 / Sqrt(x);
+XLA_FFI_OPS_V4 inline math::VecOfBytes<double, 64> GuessRsqrt(
+    math::VecOfBytes<double, 64> x) {
+  return __builtin_ia32_rsqrt14pd512_mask(x, x, -1);
 }
 #endif
+
+// Without such an instruction for double, XLA divides.
+template <typename V>
+inline constexpr bool kGuesses =
+    kHasCpuLevels && (math::kIsFloat<V> || sizeof(V) == kVectorBytes<4>);
 
 }  // namespace internal
 
 // 1 / sqrt(x): two steps of Newton's method for positive, normal numbers.
 template <typename V>
 XLA_FFI_OPS_HD V Rsqrt(V x) {
-  const V guess = internal::GuessRsqrt(x);
-  V y = guess;
-  for (int step = 0; step < 2; ++step) {
-    y = MulAdd(y * -0.5f, MulAdd(x * y, y, -1.0f), y);
+  if constexpr (internal::kGuesses<V>) {
+    using E = math::Element<V>;
+    const V guess = internal::GuessRsqrt(x);
+    V y = guess;
+    for (int step = 0; step < 2; ++step) {
+      y = MulAdd(y * E(-0.5), MulAdd(x * y, y, E(-1)), y);
+    }
+    const V known = Select(x == math::kInfinity<V>, guess, y);
+    return Select(x < math::Limits<V>::min(), guess, known);
+  } else {
+    return 1 / Sqrt(x);
   }
-  const V known = Select(x == math::kInfinity<V>, guess, y);
-  return Select(x < 0x1p-126f, guess, known);
 }
 
-// XLA calls the C library for each lane, too.
 template <typename V>
-V Pow(V x, V y) {
-  for (int i = 0; i < math::kLanesOf<V>; ++i) x[i] = std::pow(x[i], y[i]);
-  return x;
+XLA_FFI_OPS_HD V Pow(V x, V y) {
+  return internal::EachLane(
+      x, [&](auto x, int lane) { return std::pow(x, y[lane]); });
 }
 
 }  // namespace xla_ffi_ops::random

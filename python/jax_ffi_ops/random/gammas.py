@@ -6,10 +6,17 @@ import math
 import jax
 import jax.extend.random
 import jax.numpy as jnp
+import jaxlib
 import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.random import keys
+
+DTYPES = ("float32", "float64")
+
+# XLA's log1p(x) of float64 takes a rational function of x from here on.
+_VERSION = tuple(int(part) for part in jaxlib.__version__.split(".")[:3])
+_LOG1P_FROM = 2**-0.5 - 1 if _VERSION >= (0, 11, 1) else 1 - 2**0.5
 
 # jax.random.gamma makes a key for each element before it draws. This kind of
 # key is such a key already: split into one, it stays as it is.
@@ -27,7 +34,8 @@ _OF_ONE = jax.extend.random.define_prng_impl(
 )
 
 
-def _reference(key, alpha, *, log_space, partitionable):
+def _reference(key, alpha, *, log_space, partitionable, log1p_from):
+  del log1p_from
   draw = jax.random.loggamma if log_space else jax.random.gamma
   key = jax.random.wrap_key_data(key, impl=_OF_ONE)
   with keys.partitionable(partitionable):
@@ -45,9 +53,13 @@ _gamma = kit.op(
     "random_gamma",
     library=keys.LIBRARY,
     signature="(2),()->()",
-    attributes={"log_space": np.bool_, "partitionable": np.bool_},
+    attributes={
+        "log_space": np.bool_,
+        "partitionable": np.bool_,
+        "log1p_from": kit.Attribute(np.float64, example=-0.4),
+    },
     reference=_reference,
-    dtypes={"key": ("uint32",), "alpha": ("float32",)},
+    dtypes={"key": ("uint32",), "alpha": DTYPES},
     outputs=("sample",),
     derivatives=kit.Derivatives(jvp=_jvp),
 )
@@ -61,11 +73,15 @@ def draw(words: jax.Array, alpha: jax.Array, *, log_space: bool) -> jax.Array:
 
   Args:
     words: the words of keys, [*k, 2], of which each has its own parameters.
-    alpha: the parameters, [*k, ...], of float32.
+    alpha: the parameters, [*k, ...], of DTYPES.
     log_space: whether to return the logarithms of the numbers.
   """
   shape = alpha.shape[words.ndim - 1 :]
   own = keys.split(words, (math.prod(shape),)).reshape(*alpha.shape, 2)
   return _gamma(
-      own, alpha, log_space=log_space, partitionable=keys.is_partitionable()
+      own,
+      alpha,
+      log_space=log_space,
+      partitionable=keys.is_partitionable(),
+      log1p_from=_LOG1P_FROM,
   )

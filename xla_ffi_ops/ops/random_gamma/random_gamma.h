@@ -10,16 +10,19 @@
 namespace xla_ffi_ops {
 
 // A key and a shape parameter for each number, or for its logarithm.
+template <typename T>
 struct GammaDraws {
   Rows<const uint32_t> key;
-  Rows<const float> alpha;
-  float* sample;
+  Rows<const T> alpha;
+  T* sample;
   bool log_space;
   bool partitionable;
+  double log1p_from;  // of random/xla_math.h
 };
 
 // Draws the numbers [begin, end).
-void RunGamma(const GammaDraws& call, int64_t begin, int64_t end);
+template <typename T>
+void RunGamma(const GammaDraws<T>& call, int64_t begin, int64_t end);
 
 }  // namespace xla_ffi_ops
 

@@ -9,6 +9,7 @@ namespace xla_ffi_ops {
 namespace {
 
 using Buffer = ffi::AnyBuffer;
+using RealTypes = DTypes<ffi::F32, ffi::F64>;
 
 // A draw takes as long as to move so many bytes: some 40 blocks of Threefry in
 // a lane, and logarithms.
@@ -16,22 +17,27 @@ constexpr int64_t kBytesPerDraw = 512;
 
 HandlerResult GammaHandler(CpuContext device, Buffer key, Buffer alpha,
                            ffi::Result<Buffer> sample, bool log_space,
-                           bool partitionable) {
+                           bool partitionable, double log1p_from) {
   Dim two = 2;
   Checks checks;
   checks.Operand("key", key, ffi::U32, {&two});
-  checks.Operand("alpha", alpha, ffi::F32, {});
-  checks.Result("sample", *sample, ffi::F32, {});
-  const GammaDraws call{
-      {Data<const uint32_t>(key), 2, checks.Map("key", key, 1)},
-      {Data<const float>(alpha), 1, checks.Map("alpha", alpha, 0)},
-      Data<float>(*sample),
-      log_space,
-      partitionable};
+  checks.Operand("alpha", alpha, RealTypes(), {});
+  checks.Result("sample", *sample, alpha.element_type(), {});
   if (!checks.ok()) return checks.error();
-  return ParallelFor(
-      device.pool, Product(checks.loops()), Grain(kBytesPerDraw),
-      [=](int64_t begin, int64_t end) { RunGamma(call, begin, end); });
+  return Dispatch(RealTypes(), alpha.element_type(), [&](auto tag) {
+    using T = TypeOf<decltype(tag)>;
+    const GammaDraws<T> call{
+        {Data<const uint32_t>(key), 2, checks.Map("key", key, 1)},
+        {Data<const T>(alpha), 1, checks.Map("alpha", alpha, 0)},
+        Data<T>(*sample),
+        log_space,
+        partitionable,
+        log1p_from};
+    if (!checks.ok()) return HandlerResult(checks.error());
+    return ParallelFor(
+        device.pool, Product(checks.loops()), Grain(kBytesPerDraw),
+        [=](int64_t begin, int64_t end) { RunGamma(call, begin, end); });
+  });
 }
 
 }  // namespace
@@ -41,6 +47,7 @@ XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_random_gamma_fwd, GammaHandler,
                                .Arg<Buffer>()  // alpha
                                .Ret<Buffer>()  // sample
                                .Attr<bool>("log_space")
-                               .Attr<bool>("partitionable"));
+                               .Attr<bool>("partitionable")
+                               .Attr<double>("log1p_from"));
 
 }  // namespace xla_ffi_ops
