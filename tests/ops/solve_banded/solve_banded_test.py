@@ -240,6 +240,7 @@ class BandedTest(parameterized.TestCase):
     mesh = jax.make_mesh((1,), ("x",), (jax.sharding.AxisType.Auto,))
     spec = jax.sharding.PartitionSpec("x")
     split = jax.shard_map(solve, mesh=mesh, in_specs=spec, out_specs=spec)
+    split, solve = jax.jit(split), jax.jit(solve)
     np.testing.assert_allclose(split(ab, b)[0], solve(ab, b)[0], rtol=1e-5)
 
   def test_refusals(self):
