@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes random direct calls of one op's CPU handlers, until one is wrong.
+"""Makes random direct calls of ops' CPU handlers, until one is wrong.
 
 A call that touches what it must not ends the process.
 """
@@ -49,7 +49,7 @@ class Fuzzer:
     self._bytes = np.frombuffer(rng.bytes(2 * SIZE), np.uint8)
 
   def run(self, calls: range, seconds: float, report: int) -> None:
-    """Makes calls, and writes the index of each draw into `report` before."""
+    """Makes calls, and writes the draw of each into `report` before."""
     end = time.monotonic() + seconds
     group = count = 0
     for count, index in enumerate(calls, 1):
@@ -60,7 +60,7 @@ class Fuzzer:
         self._definition = Definition(case)
         self._targets = targets(case)
         self._library = ctypes.CDLL(case.op.library.path)
-      os.pwrite(report, b"%d" % index, 0)
+      os.pwrite(report, f"{self._seed[0]} {index:<20}".encode(), 0)
       for frame, problem in self._calls(self._rng("call", index)):
         if problem or len(calls) == 1:
           print(frame, problem or "", sep="\n", file=sys.stderr, flush=True)
@@ -157,10 +157,11 @@ def _place(memory, buffers, rng):
 
 
 def main() -> None:
-  name, seed, first, end, seconds, report = sys.argv[1:]
+  names, seed, first, end, seconds, report = sys.argv[1:]
   calls = range(int(first), int(end))
-  with open(report, "r+b") as file:
-    Fuzzer(name, int(seed)).run(calls, float(seconds), file.fileno())
+  for name in names.split(","):
+    with open(report, "w+b") as file:
+      Fuzzer(name, int(seed)).run(calls, float(seconds), file.fileno())
 
 
 if __name__ == "__main__":
