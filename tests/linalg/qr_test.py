@@ -74,6 +74,17 @@ def _wide(x):
   return np.asarray(x).astype(np.clongdouble)
 
 
+# jax 0.9 has no derivatives of complete factors of tall matrices.
+_JAX_REFUSES = jax.__version_info__ < (0, 10)
+
+
+def _by_squares(a, mode):
+  """jax's qr; of wide matrices by that of the square, as jax 0.9 needs it."""
+  m = a.shape[-2]
+  q, r = jnp.linalg.qr(a[..., :m], mode)
+  return q, jnp.concatenate([r, q.conj().mT @ a[..., m:]], axis=-1)
+
+
 class BoundsTest(parameterized.TestCase):
 
   def setUp(self):
@@ -147,9 +158,13 @@ class BoundsTest(parameterized.TestCase):
     """They are jax's, forward, backward, and the second."""
     rng = np.random.default_rng(3)
     a, a_dot = (_draw(rng, (3, *shape), dtype) for _ in range(2))
+    if mode == "complete" and shape[0] > shape[1] and _JAX_REFUSES:
+      with self.assertRaises(NotImplementedError):
+        jax.jvp(lambda a: linalg.qr(a, mode), (a,), (a_dot,))
+      return
     weights = [_draw(rng, x.shape, dtype) for x in jnp.linalg.qr(a, mode)]
     pairs = []
-    for function in (linalg.qr, jnp.linalg.qr):
+    for function in (linalg.qr, _by_squares):
       run = lambda a, function=function: tuple(function(a, mode))
       loss = lambda a, run=run: sum(
           jnp.sum(jnp.real(w * x * x)) for w, x in zip(weights, run(a))
