@@ -178,6 +178,12 @@ class FunctionsTest(_FunctionsTest):
   def test_export(self, name):
     self._check_export(name)
 
+  @parameterized.parameters(*sorted(_NAMESAKES))
+  def test_rows_that_handlers_take(self, name):
+    run = _pipeline(name, _OURS)
+    for n in (32, 33):
+      self.assert_runs_handler(run, np.ones((2, n, n)), np.ones((2, n, 1)), n=n)
+
   @parameterized.parameters(np.float64, np.complex128)
   def test_gradient_of_det_at_singular_matrices(self, dtype):
     """It is the cofactors: of rank n - 1, and 0 for any lower rank."""
