@@ -171,6 +171,11 @@ XLA_FFI_OPS_HD V Floor(V x) {
   return Select(magnitude < kIntegers, below, x);
 }
 
+template <typename V>
+XLA_FFI_OPS_HD V Ceil(V x) {
+  return -Floor(V(-x));
+}
+
 // log(k!) by C. Lanczos's sum, for k >= 0: XLA's lgamma(k + 1).
 template <typename V>
 XLA_FFI_OPS_HD V LogFactorial(V k) {
