@@ -103,7 +103,6 @@ class _TestCase(parameterized.TestCase):
       self.assertTrue(y.sharding.is_equivalent_to(placed[0].sharding, y.ndim))
     self.compare(actual, jax.tree.leaves(jax.jit(function)(*args)))
 
-
   def check_the_first_of_equal_elements(self, kind, *extrema):
     x = np.full((2, _SIZE), 2, np.float32)
     x[1] = -np.inf

@@ -7,7 +7,7 @@
 #include "xla_ffi_ops/random/array_draws.h"
 #include "xla_ffi_ops/random/array_kernel.h"
 #include "xla_ffi_ops/random/binomial_lanes.h"
-#include "xla_ffi_ops/random/lanes.h"
+#include "xla_ffi_ops/random/columns.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/math/math_vector.h"
 
