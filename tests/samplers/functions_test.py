@@ -63,6 +63,8 @@ _MORE = [
     ("categorical", (_P,), {"shape": (7,)}),
     ("categorical", (np.stack([_P] * 3),), {"shape": (5, 3), "replace": False}),
     ("categorical", (np.stack([_P] * 3),), {"axis": 0, "mode": "high"}),
+    ("categorical", (np.stack([_P] * 3),), {"axis": np.array(0)}),
+    ("fold_in", (2**32 - 2,), {}),
     ("choice", (np.arange(600).reshape(2, 300), (10,)), {"axis": 1}),
     ("choice", (300, (20,)), {"replace": False}),
     ("choice", (300, (20,)), {"replace": False, "p": _P / _P.sum()}),
@@ -128,6 +130,17 @@ class FunctionsTest(SameTest):
   def test_other_kinds_of_keys(self):
     key = jax.random.key(4, impl="rbg")
     self._assert_same("uniform", key, _CALLS["uniform"], {})
+
+  def test_words_of_a_default_kind(self):
+    """The words of a key do not say which kind it is of."""
+    words = np.arange(4, dtype=np.uint32)
+    for kind in ("rbg", "unsafe_rbg"):
+      with jax.default_prng_impl(kind):
+        keys = jax.random.split(words, 3)
+        found, expected = (
+            jax.vmap(split)(keys) for split in (random.split, jax.random.split)
+        )
+        np.testing.assert_array_equal(found, expected)
 
   def test_all_are_there(self):
     public = {n for n in dir(jax.random) if not n.startswith("_")}

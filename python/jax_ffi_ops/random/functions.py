@@ -5,6 +5,7 @@ import functools
 import inspect
 
 import jax
+import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit.operands import ARRAYS
@@ -37,9 +38,15 @@ _DOC = """Returns what jax.random.{name} returns for the same arguments: the sam
 
 
 def _is_array(name, value):
-  if isinstance(value, ARRAYS):
-    return True
-  return name in _ARRAYS and isinstance(value, _NUMBERS)
+  if name in _ARRAYS:
+    return isinstance(value, ARRAYS + _NUMBERS)
+  is_array = isinstance(value, (jax.Array, np.ndarray))
+  return is_array and (name == "key" or value.ndim > 0)
+
+
+def _is_plain(value):
+  """Returns whether jit might take a number otherwise than jax.random does."""
+  return isinstance(value, int) and not -(2**31) <= value < 2**31
 
 
 def _like(name, ops, what, faster):
@@ -60,7 +67,11 @@ def _like(name, ops, what, faster):
     if name == "choice" and isinstance(given.get("a"), int):
       static["a"] = given["a"]
     arrays = {k: v for k, v in given.items() if k not in static}
-    if static.get("out_sharding") is not None or not _are_hashable(static):
+    if (
+        static.get("out_sharding") is not None
+        or not _are_hashable(static)
+        or any(map(_is_plain, given.values()))
+    ):
       return plain(*args, **kwargs)
     return sampling.call(plain, arrays, static)
 

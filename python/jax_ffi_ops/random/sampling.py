@@ -96,8 +96,17 @@ def _evaluate(closed, *arguments):
   return [read(x) for x in closed.jaxpr.outvars]
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _run(plain, static, arrays):
+# What jax.random reads, and jit does not tell apart.
+_SETTINGS = (
+    "jax_default_prng_impl",
+    "jax_enable_custom_prng",
+    "jax_legacy_prng_key",
+)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _run(plain, static, settings, arrays):
+  del settings
   function = functools.partial(plain, **dict(static))
   closed, shape = jax.make_jaxpr(
       lambda arrays: function(**arrays), return_shape=True
@@ -118,4 +127,5 @@ def call(
     arrays: those of its arguments that may be arrays, by name.
     static: the others.
   """
-  return _run(plain, tuple(sorted(static.items())), dict(arrays))
+  settings = tuple(getattr(jax.config, name) for name in _SETTINGS)
+  return _run(plain, tuple(sorted(static.items())), settings, dict(arrays))
