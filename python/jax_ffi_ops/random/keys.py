@@ -189,4 +189,6 @@ def can_serve(shape: tuple[int, ...], width: int) -> bool:
   """Returns whether `bits` makes such numbers of a key as jax does."""
   words = math.prod(shape) * max(width, 32) // 32
   is_right = all(isinstance(n, int) and n >= 0 for n in shape)
+  if width == 64 and not jax.config.jax_enable_x64:
+    return False  # jax then returns one half.
   return is_right and (is_partitionable() or words <= _MOST_HALVES)

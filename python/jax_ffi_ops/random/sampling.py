@@ -66,7 +66,7 @@ def _rule(equation, arguments):
     return _OTHERS[primitive]
   if primitive not in _OF_KEYS or not keys.are_threefry(arguments[0]):
     return None
-  if not keys.can_serve(params.get("shape", ()), params.get("bit_width", 64)):
+  if not keys.can_serve(params.get("shape", ()), params.get("bit_width", 32)):
     return None
   if primitive is primitives.random_gamma_p:
     if arguments[1].dtype.name not in gammas.DTYPES:
