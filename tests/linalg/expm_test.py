@@ -135,7 +135,7 @@ class ExponentialTest(parameterized.TestCase):
     a = _draw(np.float64, 3, 3) / 3
 
     def hessian(f):
-      return jax.hessian(lambda a: jnp.sum(jnp.sin(f(a))))(a)
+      return jax.jit(jax.hessian(lambda a: jnp.sum(jnp.sin(f(a)))))(a)
 
     np.testing.assert_allclose(
         hessian(expm), hessian(jax.scipy.linalg.expm), rtol=1e-10, atol=1e-10

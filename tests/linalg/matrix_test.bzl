@@ -14,8 +14,8 @@ def matrix_test(name, quick):
     for test, args, env in [
         (name, quick, {}),
         (op + "_thorough_test", [], THOROUGH),
-        (op + "_v1_test", quick, {"XLA_FFI_OPS_CPU_LEVEL": "1"}),
-        (op + "_v3_test", quick, {"XLA_FFI_OPS_CPU_LEVEL": "3"}),
+        (op + "_v1_test", quick, THOROUGH | {"XLA_FFI_OPS_CPU_LEVEL": "1"}),
+        (op + "_v3_test", quick, THOROUGH | {"XLA_FFI_OPS_CPU_LEVEL": "3"}),
     ]:
         jax_test(
             name = test,

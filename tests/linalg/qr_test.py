@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """qr: the suite, LAPACK's bounds, and jax's results and derivatives."""
 
+import itertools
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
@@ -16,8 +18,20 @@ from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
 
 _DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 _SHAPES = ((1, 1), (2, 2), (6, 3), (3, 6), (20, 8), (32, 32))
+_DIFFERENTIATED = (
+    (np.float64, (4, 4), "reduced"),
+    (np.float64, (6, 3), "complete"),
+    (np.complex128, (3, 5), "reduced"),
+)
 if THOROUGH:
   _SHAPES += ((1, 3), (3, 1), (3, 3), (8, 8), (32, 4), (4, 32))
+  _DIFFERENTIATED = tuple(
+      itertools.product(
+          (np.float64, np.complex128),
+          ((4, 4), (6, 3), (3, 5)),
+          ("reduced", "complete"),
+      )
+  )
 
 
 def _regular(rng, shape):
@@ -149,11 +163,7 @@ class BoundsTest(parameterized.TestCase):
       for x, y in zip(together, linalg.qr(a[i])):
         np.testing.assert_array_equal(x[i], y)
 
-  @parameterized.product(
-      dtype=(np.float64, np.complex128),
-      shape=((4, 4), (6, 3), (3, 5)),
-      mode=("reduced", "complete"),
-  )
+  @parameterized.parameters(*_DIFFERENTIATED)
   def test_derivatives(self, dtype, shape, mode):
     """They are jax's, forward, backward, and the second."""
     rng = np.random.default_rng(3)

@@ -137,7 +137,7 @@ class BoundsTest(parameterized.TestCase):
       for x, y in zip(together, linalg.svd(a[i])):
         self.assertEqual(np.asarray(x[i]).tobytes(), np.asarray(y).tobytes())
 
-  @parameterized.product(shape=((4, 4), (6, 3), (3, 5)))
+  @parameterized.product(shape=((6, 3), (3, 5), (4, 4))[: 3 if THOROUGH else 2])
   def test_derivatives(self, shape):
     """They are jax's, forward, backward, and the second."""
     rng = np.random.default_rng(3)
@@ -196,7 +196,7 @@ class BoundsTest(parameterized.TestCase):
       with self.assertRaises(NotImplementedError):
         jax.jvp(svd, (a,), (a,))
 
-  @parameterized.parameters((4, 4), (5, 3), (2, 6))
+  @parameterized.parameters(*((2, 6), (5, 3), (4, 4))[: 3 if THOROUGH else 1])
   def test_pinv(self, m, n):
     rng = np.random.default_rng(5)
     a, a_dot = rng.normal(size=(2, 7, m, n))
