@@ -165,7 +165,9 @@ class TridiagonalTest(parameterized.TestCase):
     loss = lambda f: lambda *xs: jnp.sum(jnp.sin(f(*xs)))
     for order in (jax.grad, transforms.grad_of_grad):
       got, expected = (
-          order(loss(f), (0, 1, 2, 3), holomorphic=holomorphic)(*operands)
+          jax.jit(order(loss(f), (0, 1, 2, 3), holomorphic=holomorphic))(
+              *operands
+          )
           for f in (tridiagonal_solve, dense)
       )
       for x, y in zip(got, expected):
