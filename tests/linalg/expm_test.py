@@ -69,8 +69,14 @@ class ExponentialTest(parameterized.TestCase):
     expected = _series(a)
     error = _norm(found - expected) / _norm(expected)
     self.assertLess(np.max(error), 8 * n * jnp.finfo(dtype).eps)
+
+  @parameterized.product(dtype=_DTYPES, n=(1, 4, 32))
+  def test_lanes(self, dtype, n):
+    """A matrix has the same bits alone, and beside any of other squarings."""
+    sizes = np.logspace(-2, 1.5, 17)[:, None, None] / n
+    a = (_draw(dtype, 17, n, n) * sizes).astype(dtype)
     alone = np.stack([expm(each) for each in a])
-    np.testing.assert_array_equal(found, alone)
+    np.testing.assert_array_equal(expm(a), alone)
 
   @parameterized.product(dtype=_DTYPES, size=(1e-30, 1, 60))
   def test_normal_matrices(self, dtype, size):

@@ -357,6 +357,9 @@ class SystemsTest(matrices.MatrixTest):
     run = jax.jit(jax.vmap(lu_solve, (None, 1), 1))
     found = run(jax.jit(lu_factor)(a[2, 0]), np.moveaxis(b, 0, 1))
     np.testing.assert_array_equal(found, np.moveaxis(x[2], 0, 1))
+    # Factors with fewer axes than right-hand sides.
+    found = jax.jit(lu_solve)(jax.jit(lu_factor)(a[:, 0]), b[:, None])
+    np.testing.assert_array_equal(found, np.swapaxes(x, 0, 1))
 
   @parameterized.product(dtype=matrices.DTYPES)
   def test_empty(self, dtype):

@@ -59,6 +59,13 @@ class MatricesTest(parameterized.TestCase):
       alone = np.stack([product(each, b[0]) for each in a])
       np.testing.assert_array_equal(found, alone)
 
+  @parameterized.parameters((32, True), (33, False))
+  def test_rows_that_a_handler_takes(self, n, runs):
+    for shape in ((n, 2), (2, n)):
+      a = np.ones((2, *shape))
+      text = kit.explain(product, a, a.mT)
+      self.assertEqual("on cpu: forward: handler" in text, runs, text)
+
   @parameterized.parameters(
       ((2, 0, 3), (2, 3, 4)), ((2, 3, 0), (2, 0, 4)), ((0, 3, 2), (1, 2, 4))
   )
