@@ -5,8 +5,16 @@ from collections.abc import Callable, Iterable, Mapping
 import math
 from typing import Any, NamedTuple
 
-# The first ones tell most: time may run out.
-_HEADLINES = (
+# The first ones tell most: time may run out. Scans come before ops on rows.
+_SCANS = {
+    "linear_recurrence": (
+        ("8x2048x512", "float32", ("forward", "both")),
+        ("64x16384x1", "float32", ("forward", "both")),
+        ("8x2048x512", "bfloat16", ("forward", "both")),
+        ("64x16384x1", "bfloat16", ("forward", "both")),
+    ),
+}
+_ROWS = (
     ("8192x4096", "bfloat16", ("forward", "backward", "both")),
     ("65536x1024", "bfloat16", ("forward", "backward")),
     ("1024x65536", "bfloat16", ("forward", "backward")),
@@ -14,18 +22,31 @@ _HEADLINES = (
     ("256x262144", "bfloat16", ("forward",)),
     ("16384x8192", "float32", ("forward",)),
 )
-_REHEARSED = (("8x4", "float32", ("forward", "both")),)
+_REHEARSED_SCANS = {
+    "linear_recurrence": (("2x32x8", "float32", ("forward", "both")),),
+}
+_REHEARSED_ROWS = (("8x4", "float32", ("forward", "both")),)
 _ITEM_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
 
 
 def headlines(ops: Iterable[str], has_gpu: bool) -> list[str]:
   """Returns values of the benchmark's --lines; few and small ones for a CPU."""
-  return [
+  ops = list(ops)
+  scans = _SCANS if has_gpu else _REHEARSED_SCANS
+  of_scans = [
       f"{op}/{size}/{dtype}/{direction}"
-      for size, dtype, directions in (_HEADLINES if has_gpu else _REHEARSED)
+      for op in ops
+      for size, dtype, directions in scans.get(op, ())
+      for direction in directions
+  ]
+  of_rows = [
+      f"{op}/{size}/{dtype}/{direction}"
+      for size, dtype, directions in (_ROWS if has_gpu else _REHEARSED_ROWS)
       for direction in directions
       for op in ops
+      if op not in scans
   ]
+  return of_scans + of_rows
 
 
 class Line(NamedTuple):
@@ -46,6 +67,13 @@ class Line(NamedTuple):
   def is_norm(self, direction: str, least_bytes: int = 0) -> bool:
     return (
         self.op.endswith("_norm")
+        and self.name.endswith("/" + direction)
+        and self.x_bytes >= least_bytes
+    )
+
+  def is_recurrence(self, direction: str, least_bytes: int) -> bool:
+    return (
+        self.op == "linear_recurrence"
         and self.name.endswith("/" + direction)
         and self.x_bytes >= least_bytes
     )
@@ -97,5 +125,23 @@ GOALS = (
         lambda line: line.x_bytes <= 2**18,
         lambda measured: 3e-6 / measured["seconds"],
         1,
+    ),
+    Goal(
+        "linear_recurrence, forward, b of 32 MiB and more: 0.8 of the copy",
+        lambda line: line.is_recurrence("forward", 2**25),
+        lambda measured: measured["share"],
+        0.8,
+    ),
+    Goal(
+        "linear_recurrence, forward, likewise: 5 times as fast as associative_scan",
+        lambda line: line.is_recurrence("forward", 2**25),
+        lambda measured: measured["peers"].get("associative_scan"),
+        5,
+    ),
+    Goal(
+        "linear_recurrence, both, likewise: 4 times as fast as associative_scan",
+        lambda line: line.is_recurrence("both", 2**25),
+        lambda measured: measured["peers"].get("associative_scan"),
+        4,
     ),
 )

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machine code of an op's kernels is what they were planned to be.
 
-64 registers let a multiprocessor run 1024 threads, and 128 let it run 512.
+64 registers let a multiprocessor run 1024 threads, and 128 let it run 512: the
+threads of a block that scans.
 """
 
 import os
@@ -12,6 +13,11 @@ import sass
 
 _LIBRARY = os.environ["LIBRARY"]
 _ROW_KERNELS = ("LongRowKernel", "RowKernel")
+_SCAN_KERNELS = ("ScanKernel", "TotalsKernel", "JoinPiecesKernel")
+# ScanArgs<RecurrenceScan<float> >, whether these are rows: some have vectors.
+_SCAN_ROWS = re.compile(
+    r"ScanArgs<.*(?:[fF]loat(?:16)?|double)> ?>, (?:\(bool\))?(1|true)>"
+)
 
 # RowArgs<..., sums over rows>, elements per access, ...
 _ROW_ARGUMENTS = re.compile(r", (?:\(int\))?(\d+)>, (?:\(int\))?(\d+)")
@@ -23,6 +29,10 @@ def _kernel(name):
 
 def _plan(name, among_row_kernels):
   """Returns the plan for a kernel with a name."""
+  if _kernel(name) in _SCAN_KERNELS:
+    is_rows = _SCAN_ROWS.search(name) and "Complex" not in name
+    vectors = bool(is_rows and "Advantage" not in name)
+    return sass.Plan(128, vectors, vectors and _kernel(name) == "ScanKernel")
   if _kernel(name) not in _ROW_KERNELS:
     registers = 64 if among_row_kernels else 255  # Nobody has planned others.
     return sass.Plan(registers, vector_loads=False, vector_stores=False)

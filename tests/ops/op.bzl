@@ -5,13 +5,15 @@ load("//tests:defs.bzl", "THOROUGH", "gpu_tests", "jax_test")
 load("//tests/cuda:defs.bzl", "cuda_test")
 load("//tests/cuda/emulator:defs.bzl", "emulated_tests")
 
-def op_test(name, cuda = True, handlers = ["fwd", "bwd"], quick = [], deps = []):
+def op_test(name, cuda = True, handlers = ["fwd", "bwd"], emulated = None, quick = [], deps = []):
     """The tests of an op, in its folder below tests/ops.
 
     Args:
       name: <op>_test. The source is `name`.py; <op>_kernels_test.cc may be there, too.
       cuda: whether the op has CUDA handlers.
       handlers: which handlers it has.
+      emulated: the classes of its own test that the emulated_test runs; by default, the suite of
+          ops on rows.
       quick: the classes that the quick test runs, if not all. It is for ops of a family, such as
           sorts, or scans: the suite tries the declaration that they share with one of them, and
           these classes try the op's own values and derivatives. The thorough test runs all.
@@ -59,7 +61,12 @@ def op_test(name, cuda = True, handlers = ["fwd", "bwd"], quick = [], deps = [])
     if not cuda:
         return
     handlers = ["xla_ffi_ops_{}_{}".format(op, handler) for handler in handlers]
-    emulated_tests(name = op, handlers = handlers)
+    emulated_tests(
+        name = op,
+        own = emulated,
+        handlers = handlers,
+        deps = deps,
+    )
 
     libraries = {"LIBRARY": library + "_ext"}
     cuda_test(

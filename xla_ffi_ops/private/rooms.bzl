@@ -8,7 +8,7 @@ ROOMS = {
     "handler": ["vec", "threads"],
     "cuda": ["vec"],
     "rows": ["vec", "threads", "handler", "cuda"],
-    "scans": ["vec", "threads", "handler"],
+    "scans": ["vec", "threads", "handler", "cuda"],
     "sorting": ["vec", "threads", "handler"],
     "linalg": ["vec", "threads", "handler"],
     "random": ["vec", "threads", "handler"],

@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "xla_ffi_ops/scans/element_of.h"
 #include "xla_ffi_ops/vec/convert_rows.h"
 #include "xla_ffi_ops/vec/cpu_level.h"
 #include "xla_ffi_ops/vec/device.h"
@@ -26,15 +27,11 @@ XLA_FFI_OPS_HD void Fetch(const T* x, int64_t n) {
   for (int64_t i = 0; i < n; i += kLine) __builtin_prefetch(x + i, kStores, 2);
 }
 
-// For arithmetic. Integers and floating-point numbers of less than 32 bits are
-// widened: shuffles.h moves units of 32 bits.
+// For arithmetic.
 template <typename T>
 struct Numbers {
   using Stored = T;
-  using Narrow = std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>;
-  using Element =
-      std::conditional_t<kIs16BitFloat<T>, float,
-                         std::conditional_t<(sizeof(T) >= 4), T, Narrow>>;
+  using Element = ElementOf<T>;
 
   static constexpr bool kConverts = !std::is_same_v<T, Element>;
 
@@ -61,9 +58,6 @@ struct Numbers {
     }
   }
 };
-
-template <typename T>
-using ElementOf = typename Numbers<T>::Element;
 
 // For comparisons. Floating-point numbers become integers in the same order,
 // with NaN, of either sign, first or last: g++ 12 vectorizes maxima and minima

@@ -28,6 +28,9 @@ def step_before(x, fill, reverse):
 _FEW = 8  # XLA compiles so many steps to one loop over the other axes.
 # Of fewer 32-bit or wider elements, XLA's loop is faster: see is_faster below.
 SMALL = 2048
+# On a GPU, likewise. Nobody has measured it: XLA's loop launches a kernel for
+# each step.
+_SMALL_ON_GPU = 2048
 
 
 def _reference(a, b, h0, *, reverse, shifted):
@@ -119,19 +122,27 @@ _declare = functools.partial(
     outputs=("h",),
 )
 
+
+def _is_faster(a, b, h0, *, n, platform, **_):
+  del a, h0
+  # For a few steps, jax is faster.
+  if n <= _FEW:
+    return False
+  if platform == "cuda":
+    return b.size >= _SMALL_ON_GPU
+  # Below, a call of a handler, 1 to 2 us, is most of the time.
+  # To see it: //benchmarks:benchmark --at-any-speed
+  #   --lines=linear_recurrence/2x32x8/*/*/program
+  # XLA's loops over 16 bits are much slower.
+  return b.size >= (512 if b.dtype.itemsize == 2 else SMALL)
+
+
 _recurrence = _declare(
     "linear_recurrence",
     dtypes=(*kit.FLOATING, np.complex64, np.complex128),
     derivatives=kit.Derivatives(backward=_backward, residuals=("h",)),
     split=_split,
-    # Below, a call of a handler, 1 to 2 us, is most of the time.
-    # To see it: //benchmarks:benchmark --at-any-speed
-    #   --lines=linear_recurrence/2x32x8/*/*/program
-    # For a few steps, jax is faster. XLA's loops over 16 bits are much slower.
-    choice=kit.Choice(
-        is_faster=lambda a, b, h0, *, n, **_: n > _FEW
-        and b.size >= (512 if b.dtype.itemsize == 2 else SMALL)
-    ),
+    choice=kit.Choice(is_faster=_is_faster),
 )
 
 _recurrence_from = _declare(

@@ -16,12 +16,14 @@ COPTS = [
 
 _EMULATOR = "//tests/cuda/emulator:"
 
-def emulated_tests(name, handlers):
+def emulated_tests(name, handlers, own = None, deps = []):
     """The emulated_test of an op, and its kernels_test if there is a `name`_kernels_test.cc.
 
     Args:
       name: of the op, whose kernels and handlers are those of //xla_ffi_ops/ops/`name`.
       handlers: their names.
+      own: the classes of the op's own test that run in the emulator; None for the suite of rows.
+      deps: what the op's own test imports.
     """
     folder = "xla_ffi_ops/ops/" + name
     cc_library(
@@ -62,19 +64,36 @@ def emulated_tests(name, handlers):
         handlers = ["emulated_" + handler for handler in handlers],
         deps = [":emulated_handlers"],
     )
-    jax_test(
-        name = "emulated_test",
-        src = _EMULATOR + "emulated_conformance_test.py",
-        data = [":emulated_ext"],
-        env = THOROUGH | {
-            "EMULATED": "$(rootpath :emulated_ext)",
-            "OP": name,
-        },
-        ops = "//python/jax_ffi_ops/ops:" + name,
-        shard_count = 2,
-        tags = ["slow"],
-        deps = ["//python/jax_ffi_ops/kit:testing"],
-    )
+    env = {
+        "EMULATED": "$(rootpath :emulated_ext)",
+        "OP": name,
+    }
+    own_test = name + "_test.py"
+    if own != None:
+        jax_test(
+            name = "emulated_test",
+            src = _EMULATOR + "emulated_op_test.py",
+            args = own,
+            data = [
+                own_test,
+                ":emulated_ext",
+            ],
+            env = env | {"OWN_TEST": "$(rootpath %s)" % own_test},
+            ops = "//python/jax_ffi_ops/ops:" + name,
+            tags = ["slow"],
+            deps = deps,
+        )
+    else:
+        jax_test(
+            name = "emulated_test",
+            src = _EMULATOR + "emulated_conformance_test.py",
+            data = [":emulated_ext"],
+            env = env | THOROUGH,
+            ops = "//python/jax_ffi_ops/ops:" + name,
+            shard_count = 2,
+            tags = ["slow"],
+            deps = ["//python/jax_ffi_ops/kit:testing"],
+        )
     for src in native.glob([name + "_kernels_test.cc"], allow_empty = True):
         cc_test(
             name = "kernels_test",

@@ -240,6 +240,20 @@ class RehearsalTest(absltest.TestCase):
     seconds = sum(phase.seconds for phase in rest)
     self.assertAlmostEqual(seconds, 8 * 60)
 
+  def test_recurrences_are_timed_first(self):
+    for has_gpu in (False, True):
+      with self.subTest(has_gpu=has_gpu):
+        lines = goals.headlines(["one", "linear_recurrence"], has_gpu)
+        names = [line.split("/")[0] for line in lines]
+        count = names.count("linear_recurrence")
+        self.assertEqual(count, 8 if has_gpu else 2)
+        self.assertEqual(set(names[:count]), {"linear_recurrence"})
+        self.assertEqual(set(names[count:]), {"one"})
+    forward, both = lines[:2]
+    self.assertEqual(forward, "linear_recurrence/8x2048x512/float32/forward")
+    texts = [g.text for g in goals.GOALS if g.concerns(goals.Line(both, {}))]
+    self.assertIn("linear_recurrence, both", " ".join(texts))
+
   def test_goals(self):
     """One that is met, one that is missed, one that was not measured."""
     results = Results(self.folder / "results.jsonl")
@@ -264,7 +278,7 @@ class RehearsalTest(absltest.TestCase):
     job = _python("", parts=parts)
     rows = table.rows([Phase("benchmark", 1, 1, [job])], results)
     verdicts = {row.what: (row.verdict, row.text) for row in rows}
-    texts = [goal.text for goal in goals.GOALS]
+    texts = [goal.text for goal in goals.GOALS if "rec" not in goal.text]
     self.assertEqual(list(verdicts), ["benchmark", *texts[:1], *texts[2:]])
     share, twice, peers, small = (verdicts[x] for x in texts[:1] + texts[2:])
     self.assertEqual(

@@ -135,6 +135,15 @@ class RecurrenceTest(absltest.TestCase):
           )
           self._check(a, b, h0, axis, reverse)
 
+  def test_many_steps(self):
+    """Few rows or columns: the blocks of a GPU share their steps."""
+    for dtype in (np.float32, jnp.bfloat16, np.complex64):
+      for shape, axis in (((33000,), 0), ((1, 1100, 3), 1)):
+        a, b = self._array(dtype, shape, 1), self._array(dtype, shape, 2)
+        h0 = self._array(dtype, shape[:axis] + shape[axis + 1 :], 3)
+        for reverse in (False, True):
+          self._check(a, b, h0, axis, reverse)
+
   @draws.many(strategies.data(), draws.axes())
   def test_draws(self, data, call):
     """Also of factors above 1, and of zeros, which end what came before."""
@@ -240,12 +249,13 @@ class RecurrenceTest(absltest.TestCase):
 
   def test_what_grows_and_ends(self):
     """Products of factors overflow where the recurrence does not."""
-    a = np.tile(np.array([1e30, 1e30, 0, 1e-30], np.float32), 50)
-    b = np.tile(np.array([0, 0, 1, 0], np.float32), 50)
-    h = np.asarray(linear_recurrence(a, b))
-    np.testing.assert_allclose(h[2::4], 1)
-    np.testing.assert_allclose(h[3::4], 1e-30)
-    np.testing.assert_allclose(h[4::4], 1)
+    for count in (50, 10000):
+      a = np.tile(np.array([1e30, 1e30, 0, 1e-30], np.float32), count)
+      b = np.tile(np.array([0, 0, 1, 0], np.float32), count)
+      h = np.asarray(linear_recurrence(a, b))
+      np.testing.assert_allclose(h[2::4], 1)
+      np.testing.assert_allclose(h[3::4], 1e-30)
+      np.testing.assert_allclose(h[4::4], 1)
 
   def test_on_the_unit_circle(self):
     n = 1 << 16

@@ -11,9 +11,10 @@ namespace {
 using Buffer = ffi::AnyBuffer;
 using GaeDTypes = DTypes<ffi::F32, ffi::F64>;
 
-HandlerResult GaeHandler(CpuContext device, int64_t trailing_rank,
-                         Buffer rewards, Buffer discounts, Buffer values,
-                         Buffer lambda, ffi::Result<Buffer> advantages) {
+template <typename Device>
+HandlerResult GaeHandler(Device device, int64_t trailing_rank, Buffer rewards,
+                         Buffer discounts, Buffer values, Buffer lambda,
+                         ffi::Result<Buffer> advantages) {
   Dim n = kUnknownDim;
   const auto dtype = rewards.element_type();
   Checks checks;

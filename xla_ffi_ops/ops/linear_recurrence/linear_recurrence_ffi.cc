@@ -16,8 +16,8 @@ using RecurrenceDTypes =
 
 enum Bits : int64_t { kA = 1, kB = 2, kH0 = 4 };  // of `present`
 
-template <bool kFromWide>
-HandlerResult RecurrenceHandler(CpuContext device, bool reverse, bool shifted,
+template <bool kFromWide, typename Device>
+HandlerResult RecurrenceHandler(Device device, bool reverse, bool shifted,
                                 int64_t present, int64_t trailing_rank,
                                 ffi::RemainingArgs operands,
                                 ffi::Result<Buffer> h) {
@@ -60,7 +60,8 @@ HandlerResult RecurrenceHandler(CpuContext device, bool reverse, bool shifted,
   });
 }
 
-HandlerResult EndHandler(CpuContext device, bool reverse, bool shifted,
+template <typename Device>
+HandlerResult EndHandler(Device device, bool reverse, bool shifted,
                          int64_t trailing_rank, Buffer a, Buffer b,
                          ffi::Result<Buffer> factor,
                          ffi::Result<Buffer> exponent,

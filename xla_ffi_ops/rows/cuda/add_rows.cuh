@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "xla_ffi_ops/cuda/shared_memory.cuh"
 #include "xla_ffi_ops/rows/cuda/row_threads.cuh"
 
 namespace xla_ffi_ops {

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "xla_ffi_ops/cuda/cluster.cuh"
+#include "xla_ffi_ops/cuda/shared_memory.cuh"
 #include "xla_ffi_ops/rows/cuda/row_threads.cuh"
 
 namespace xla_ffi_ops {

@@ -15,13 +15,6 @@ namespace xla_ffi_ops {
 inline constexpr int kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 
-// The whole block's dynamic shared memory.
-template <typename T>
-__device__ inline T* SharedMemory() {
-  extern __shared__ __align__(16) unsigned char memory[];
-  return reinterpret_cast<T*>(memory);
-}
-
 // This thread's place among those of its row, and their number.
 __device__ inline int ThreadInRow() {
   return blockIdx.x * blockDim.x + threadIdx.x;

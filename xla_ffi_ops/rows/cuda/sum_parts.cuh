@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/cuda/launch.cuh"
+#include "xla_ffi_ops/cuda/shared_memory.cuh"
 #include "xla_ffi_ops/rows/cuda/row_args.cuh"
 #include "xla_ffi_ops/rows/cuda/row_shape.cuh"
 #include "xla_ffi_ops/rows/cuda/row_threads.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A linear recurrence on the CPU: h[i] = a[i] h[i-1] + b[i], where i counts
-// from where it begins. Each result is computed from the one before, in this
+// A linear recurrence: h[i] = a[i] h[i-1] + b[i], where i counts from where it
+// begins. On the CPU, each result is computed from the one before, in this
 // order.
 #ifndef XLA_FFI_OPS_SCANS_RECURRENCES_RECURRENCE_H_
 #define XLA_FFI_OPS_SCANS_RECURRENCES_RECURRENCE_H_
@@ -8,7 +8,7 @@
 #include <complex>
 #include <cstdint>
 
-#include "xla_ffi_ops/scans/elements.h"
+#include "xla_ffi_ops/scans/element_of.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/row_map.h"
 
@@ -23,7 +23,9 @@ struct RecurrenceOperand {
   int64_t width = 1;  // its own columns
   RowMap rows, columns;
 
-  const T* Row(int64_t row) const { return data + rows(row) * steps * width; }
+  XLA_FFI_OPS_HD const T* Row(int64_t row) const {
+    return data + rows(row) * steps * width;
+  }
 };
 
 // A call, and its result h, [rows, n, columns].
@@ -76,6 +78,10 @@ template <typename Call>
 void RunRecurrenceColumns(const Call& call, int64_t row, int64_t begin,
                           int64_t end);
 
+// Enqueues a Recurrence or Advantages.
+template <typename Call>
+void LaunchRecurrence(Cuda device, const Call& call, int64_t rows);
+
 // A call, and what its steps make of h before them: A h + B. A is the product
 // of the factors, kept as m 2^e: it may overflow where A h does not. If the
 // call is `shifted`, this is what the last step passes on, and not h there.
@@ -88,6 +94,11 @@ struct RecurrenceEnds {
   int64_t* e;
   double* b;
 };
+
+// Enqueues those of all rows.
+template <typename T>
+void LaunchRecurrenceEnds(Cuda device, const RecurrenceEnds<T>& ends,
+                          int64_t rows);
 
 // Computes those of rows [begin, end) of a call with one column.
 template <typename T>

@@ -34,6 +34,12 @@ HandlerResult SplitRecurrence(const CpuContext& device, const Call& call,
                              });
 }
 
+template <typename Call>
+HandlerResult SplitRecurrence(Cuda device, const Call& call, int64_t rows) {
+  LaunchRecurrence(device, call, rows);
+  return ::xla::ffi::Error::Success();
+}
+
 // Likewise its ends.
 template <typename T>
 HandlerResult SplitEnds(const CpuContext& device, RecurrenceEnds<T> ends,
@@ -53,6 +59,13 @@ HandlerResult SplitEnds(const CpuContext& device, RecurrenceEnds<T> ends,
                              [=](int64_t row, int64_t begin, int64_t end) {
                                RunColumnEnds(ends, row, begin, end);
                              });
+}
+
+template <typename T>
+HandlerResult SplitEnds(Cuda device, const RecurrenceEnds<T>& ends,
+                        int64_t rows) {
+  LaunchRecurrenceEnds(device, ends, rows);
+  return ::xla::ffi::Error::Success();
 }
 
 }  // namespace xla_ffi_ops

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scans along an axis on a CUDA device. A scan has these:
+//
+//   using Item;   // what one step reads
+//   using State;  // what several steps make of what is before them
+//   using Carry;  // what a step gives to the next one
+//   using Local;  // a state while one thread makes it
+//   static constexpr int kSteps;      // of a thread
+//   static constexpr int kSlotBytes;  // of a result
+//   int64_t n, columns;
+//   Place At(int64_t row, int64_t column);    // where a column is
+//   void Load<kRows>(place, first, count, items);  // from step `first` on
+//   Item LoadOne(place, i);
+//   void Add(item, Local*);                   // a step behind the others
+//   State Whole(local);
+//   State Join(State sooner, State later);
+//   Carry Start(place);
+//   Carry After(State, Carry before);
+//   Carry Step(item, Carry before);           // as a plain loop computes it
+//   bool IsSure(Carry first, Carry result);   // whether it is what a plain
+//                                             // loop has; else one computes it
+//   void Store<kRows>(place, first, count, results);
+//   void StoreOne(place, i, result);
+//   void SaveTotal(place, begin, State);      // of the steps from `begin` on
+//   Slot* Result(place, i);                   // the memory of a result
+//
+// A block scans a row, or 32 columns, in tiles. Each thread makes a state of
+// some successive steps. Then it knows what is before its first step, and takes
+// each of its steps as a plain loop does. A tile in which a state may have
+// overflown is computed by a plain loop. So results are those of a plain loop
+// but for their last bits, also where there are infinities and NaN. Nothing
+// depends on the order of threads.
+#ifndef XLA_FFI_OPS_SCANS_CUDA_SCAN_TILES_CUH_
+#define XLA_FFI_OPS_SCANS_CUDA_SCAN_TILES_CUH_
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "xla_ffi_ops/cuda/shared_memory.cuh"
+#include "xla_ffi_ops/vec/device.h"
+
+namespace xla_ffi_ops::internal {
+
+inline constexpr int kScanLanes = 32;
+inline constexpr int kMostScanWarps = 16;
+
+// What kernels get. Pieces of an axis are scanned by different blocks; the last
+// piece takes the rest of the axis, too.
+template <typename ScanType>
+struct ScanArgs {
+  using Scan = ScanType;
+
+  Scan scan;
+  int64_t rows;
+  int64_t pieces;
+  int64_t piece;  // steps
+
+  XLA_FFI_OPS_HD int64_t Begin(int64_t index) const { return index * piece; }
+  XLA_FFI_OPS_HD int64_t End(int64_t index) const {
+    return index == pieces - 1 ? scan.n : (index + 1) * piece;
+  }
+};
+
+// Several pieces: what a piece makes, and later what is before it, waits in the
+// memory of its first results. (A word at a time: registers have no addresses.)
+template <typename Scan, typename Value>
+__device__ inline void Save(const Scan& scan, const typename Scan::Place& place,
+                            int64_t begin, const Value& value) {
+  constexpr int kBytes = Scan::kSlotBytes;
+  static_assert(sizeof(Value) % kBytes == 0 && sizeof(Value) % 4 == 0);
+  uint32_t words[sizeof(Value) / 4];
+  memcpy(words, &value, sizeof(Value));
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(sizeof(Value)) / kBytes; ++i) {
+    auto* const to = scan.Result(place, begin + i);
+    if constexpr (kBytes < 4) {
+      *reinterpret_cast<uint16_t*>(to) = words[i / 2] >> i % 2 * 16;
+    } else {
+#pragma unroll
+      for (int j = 0; j < kBytes / 4; ++j) {
+        reinterpret_cast<uint32_t*>(to)[j] = words[i * kBytes / 4 + j];
+      }
+    }
+  }
+}
+template <typename Value, typename Scan>
+__device__ inline Value Saved(const Scan& scan,
+                              const typename Scan::Place& place,
+                              int64_t begin) {
+  constexpr int kBytes = Scan::kSlotBytes;
+  uint32_t words[sizeof(Value) / 4] = {};
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(sizeof(Value)) / kBytes; ++i) {
+    const auto* const from = scan.Result(place, begin + i);
+    if constexpr (kBytes < 4) {
+      const uint32_t half = *reinterpret_cast<const uint16_t*>(from);
+      words[i / 2] |= half << i % 2 * 16;
+    } else {
+#pragma unroll
+      for (int j = 0; j < kBytes / 4; ++j) {
+        words[i * kBytes / 4 + j] = reinterpret_cast<const uint32_t*>(from)[j];
+      }
+    }
+  }
+  Value value;
+  memcpy(&value, words, sizeof(Value));
+  return value;
+}
+
+// Steps [begin, end) as a plain loop takes them.
+template <bool kStores, typename Scan>
+__device__ inline typename Scan::Carry PlainSteps(
+    const Scan& scan, const typename Scan::Place& place, int64_t begin,
+    int64_t end, typename Scan::Carry carry) {
+  for (int64_t i = begin; i < end; ++i) {
+    carry = scan.Step(scan.LoadOne(place, i), carry);
+    if constexpr (kStores) scan.StoreOne(place, i, carry);
+  }
+  return carry;
+}
+
+// What the lanes before this one make, in `before`, and what all of a warp do.
+template <typename Scan>
+__device__ inline void ScanWarp(const Scan& scan, typename Scan::State* before,
+                                typename Scan::State* total) {
+  *before = typename Scan::State{};
+  const int lane = threadIdx.x;
+#pragma unroll
+  for (int mask = 1; mask < kScanLanes; mask *= 2) {
+    const typename Scan::State other = total->Shuffle(mask);
+    if (lane & mask) {
+      *before = scan.Join(other, *before);
+      *total = scan.Join(other, *total);
+    } else {
+      *total = scan.Join(*total, other);
+    }
+  }
+}
+
+// The column, or row of one column, of a thread; and how its lanes are used.
+template <typename Scan, bool kRows>
+struct ScanStrip {
+  typename Scan::Place place;
+  bool is_there;
+  int64_t piece;
+
+  __device__ ScanStrip(const Scan& scan, int64_t pieces, int64_t index) {
+    // Neighboring blocks have neighboring columns.
+    const int64_t strips =
+        kRows ? 1 : (scan.columns + kScanLanes - 1) / kScanLanes;
+    const int64_t row_piece = index / strips;
+    const int64_t column =
+        kRows ? 0 : index % strips * kScanLanes + threadIdx.x;
+    is_there = kRows || column < scan.columns;
+    piece = row_piece % pieces;
+    place = scan.At(row_piece / pieces, is_there ? column : 0);
+  }
+};
+
+template <typename Scan, bool kRows>
+struct ScanShared {
+  static constexpr int kColumns = kRows ? 1 : kScanLanes;
+
+  typename Scan::State totals[kMostScanWarps][kColumns];
+  typename Scan::Carry carry[2][kColumns];
+  int unsure[2];
+};
+
+// What this thread has of a tile: `count` steps from `first` on.
+template <typename Scan, bool kRows>
+struct TileItems {
+  int64_t first;
+  int count;
+  typename Scan::Item items[Scan::kSteps];
+
+  __device__ TileItems(const Scan& scan, const ScanStrip<Scan, kRows>& strip,
+                       int64_t tile, int64_t end) {
+    const int thread =
+        kRows ? threadIdx.y * kScanLanes + threadIdx.x : threadIdx.y;
+    first = tile + thread * Scan::kSteps;
+    const int64_t rest = strip.is_there ? end - first : 0;
+    count = rest < 0
+                ? 0
+                : (rest < Scan::kSteps ? static_cast<int>(rest) : Scan::kSteps);
+    scan.template Load<kRows>(strip.place, first, count, items);
+  }
+};
+
+// Makes the states of a tile's warps, in `totals`; `before` is what the lanes
+// before this one make.
+template <bool kRows, typename Scan>
+__device__ inline void ShareStates(const Scan& scan,
+                                   const typename Scan::Item* items, int count,
+                                   ScanShared<Scan, kRows>& shared,
+                                   typename Scan::State* before) {
+  typename Scan::Local local{};
+#pragma unroll
+  for (int i = 0; i < Scan::kSteps; ++i) {
+    if (i < count) scan.Add(items[i], &local);
+  }
+  typename Scan::State total = scan.Whole(local);
+  if constexpr (kRows) {
+    ScanWarp(scan, before, &total);
+    if (threadIdx.x == 0) shared.totals[threadIdx.y][0] = total;
+  } else {
+    shared.totals[threadIdx.y][threadIdx.x] = total;
+  }
+  __syncthreads();
+}
+
+// Writes what each piece but the last one makes to the memory of its results.
+template <typename Args, bool kRows>
+__device__ inline void SaveTotals(const Args& args) {
+  using Scan = typename Args::Scan;
+  using State = typename Scan::State;
+  using Shared = ScanShared<Scan, kRows>;
+  Shared& shared = *SharedMemory<Shared>();
+  const Scan& scan = args.scan;
+  const int lane = kRows ? 0 : threadIdx.x;
+  const int64_t strips =
+      kRows ? 1 : (scan.columns + kScanLanes - 1) / kScanLanes;
+  const int64_t size =
+      int64_t{Scan::kSteps} * blockDim.y * (kRows ? kScanLanes : 1);
+  for (int64_t index = blockIdx.x; index < args.rows * args.pieces * strips;
+       index += gridDim.x) {
+    const ScanStrip<Scan, kRows> strip(scan, args.pieces, index);
+    if (strip.piece == args.pieces - 1 && args.pieces > 1) continue;
+    const int64_t begin = args.Begin(strip.piece), end = args.End(strip.piece);
+    State all{};
+    TileItems<Scan, kRows> next(scan, strip, begin, end);
+    for (int64_t tile = begin; tile < end; tile += size) {
+      const TileItems<Scan, kRows> own = next;
+      next = TileItems<Scan, kRows>(scan, strip, tile + size, end);
+      State before;
+      ShareStates<kRows>(scan, own.items, own.count, shared, &before);
+      if (threadIdx.y == 0) {
+        for (int w = 0; w < static_cast<int>(blockDim.y); ++w) {
+          all = scan.Join(all, shared.totals[w][lane]);
+        }
+      }
+      __syncthreads();
+    }
+    if (threadIdx.y == 0 && strip.is_there && (!kRows || threadIdx.x == 0)) {
+      scan.SaveTotal(strip.place, begin, all);
+    }
+  }
+}
+
+template <typename Args, bool kRows>
+__device__ inline void ScanTiles(const Args& args) {
+  using Scan = typename Args::Scan;
+  using Carry = typename Scan::Carry;
+  using Shared = ScanShared<Scan, kRows>;
+  Shared& shared = *SharedMemory<Shared>();
+  const Scan& scan = args.scan;
+  const int lane = kRows ? 0 : threadIdx.x;
+  const int warps = blockDim.y;
+  const bool is_first = threadIdx.y == 0 && (!kRows || threadIdx.x == 0);
+  const bool is_last = static_cast<int>(threadIdx.y) == warps - 1 &&
+                       (!kRows || threadIdx.x == kScanLanes - 1);
+  const int64_t strips =
+      kRows ? 1 : (scan.columns + kScanLanes - 1) / kScanLanes;
+  const int64_t size = int64_t{Scan::kSteps} * warps * (kRows ? kScanLanes : 1);
+  int turn = 0;
+  if (threadIdx.x == 0 && threadIdx.y == 0) shared.unsure[0] = 0;
+  for (int64_t index = blockIdx.x; index < args.rows * args.pieces * strips;
+       index += gridDim.x) {
+    const ScanStrip<Scan, kRows> strip(scan, args.pieces, index);
+    const int64_t begin = args.Begin(strip.piece), end = args.End(strip.piece);
+    if (is_first) {
+      shared.carry[turn][lane] = args.pieces == 1
+                                     ? scan.Start(strip.place)
+                                     : Saved<Carry>(scan, strip.place, begin);
+    }
+    TileItems<Scan, kRows> next(scan, strip, begin, end);
+    for (int64_t tile = begin; tile < end; tile += size, turn = 1 - turn) {
+      const TileItems<Scan, kRows> own = next;
+      const int64_t first = own.first;
+      const int count = own.count;
+      const auto& items = own.items;
+      // Memory works while threads compute, and wait for each other.
+      next = TileItems<Scan, kRows>(scan, strip, tile + size, end);
+      typename Scan::State before;
+      ShareStates<kRows>(scan, items, count, shared, &before);
+
+      const Carry start = shared.carry[turn][lane];
+      Carry carry = start;
+      for (int w = 0; w < static_cast<int>(threadIdx.y); ++w) {
+        carry = scan.After(shared.totals[w][lane], carry);
+      }
+      if constexpr (kRows) carry = scan.After(before, carry);
+      bool is_sure = scan.IsSure(start, carry);
+      Carry results[Scan::kSteps];
+#pragma unroll
+      for (int i = 0; i < Scan::kSteps; ++i) {
+        if (i < count) {
+          carry = scan.Step(items[i], carry);
+          is_sure = is_sure && scan.IsSure(start, carry);
+        }
+        results[i] = carry;
+      }
+      if (!is_sure && strip.is_there) shared.unsure[turn] = 1;
+      if (threadIdx.x == 0 && threadIdx.y == 0) shared.unsure[1 - turn] = 0;
+      if (is_last) shared.carry[1 - turn][lane] = carry;
+      __syncthreads();
+      if (shared.unsure[turn] == 0) {
+        scan.template Store<kRows>(strip.place, first, count, results);
+        continue;
+      }
+      if (is_first && strip.is_there) {
+        const int64_t tile_end = end - tile < size ? end : tile + size;
+        shared.carry[1 - turn][lane] =
+            PlainSteps<true>(scan, strip.place, tile, tile_end, start);
+      }
+      __syncthreads();
+    }
+  }
+}
+
+template <typename Args, bool kRows>
+__global__ void __launch_bounds__(kScanLanes* kMostScanWarps)
+    ScanKernel(const __grid_constant__ Args args) {
+  ScanTiles<Args, kRows>(args);
+}
+template <typename Args, bool kRows>
+__global__ void __launch_bounds__(kScanLanes* kMostScanWarps)
+    TotalsKernel(const __grid_constant__ Args args) {
+  SaveTotals<Args, kRows>(args);
+}
+
+// Turns what pieces make into what is before them. A thread has a column, and
+// reads several states at once: else it would wait for each of them.
+template <typename Args>
+__global__ void __launch_bounds__(128)
+    JoinPiecesKernel(const __grid_constant__ Args args) {
+  using Scan = typename Args::Scan;
+  using State = typename Scan::State;
+  using Carry = typename Scan::Carry;
+  constexpr int kAtOnce = 8;
+  const Scan& scan = args.scan;
+  const int64_t all = args.rows * scan.columns;
+  for (int64_t index = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+       index < all; index += int64_t{gridDim.x} * blockDim.x) {
+    const typename Scan::Place place =
+        scan.At(index / scan.columns, index % scan.columns);
+    Carry carry = scan.Start(place);
+    for (int64_t piece = 0; piece < args.pieces - 1; piece += kAtOnce) {
+      const int64_t rest = args.pieces - 1 - piece;
+      State states[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (i >= rest) break;
+        states[i] = Saved<State>(scan, place, args.Begin(piece + i));
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (i >= rest) break;
+        const int64_t begin = args.Begin(piece + i);
+        Save(scan, place, begin, carry);
+        const Carry before = carry;
+        carry = scan.After(states[i], before);
+        if (!scan.IsSure(before, carry)) {
+          carry = PlainSteps<false>(scan, place, begin, args.End(piece + i),
+                                    before);
+        }
+      }
+    }
+    Save(scan, place, args.Begin(args.pieces - 1), carry);
+  }
+}
+
+}  // namespace xla_ffi_ops::internal
+
+#endif  // XLA_FFI_OPS_SCANS_CUDA_SCAN_TILES_CUH_
