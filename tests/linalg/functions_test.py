@@ -197,6 +197,13 @@ class FunctionsTest(_FunctionsTest):
           near = 1e-10 * max(1, np.max(np.abs(wanted)))
           np.testing.assert_allclose(gradient(a), wanted, rtol=0, atol=near)
 
+  def test_cho_solve(self):
+    """With a factor in either triangle."""
+    a, b = _definite(5, np.complex128), np.ones((3, 5, 2), np.complex128)
+    for lower in (False, True):
+      x = linalg.cho_solve(linalg.cho_factor(a, lower), b)
+      self._compare(x, np.linalg.solve(a, b))
+
   def test_factors_are_kept(self):
     """A gradient of solve has one lu; one of lu_solve, none."""
     a, b = _definite(5, np.float64), np.ones((3, 5, 2))
