@@ -252,6 +252,8 @@ class MoreFunctionsTest(_FunctionsTest):
                 _outcome(_pipeline(name, module), operands)
                 for module in (_OURS, _JAXS)
             )
+            if isinstance(wanted, str) and jax.__version_info__ < (0, 10):
+              continue  # Later versions take most of these, as we do.
             self.assertEqual(
                 jax.tree.structure(found), jax.tree.structure(wanted)
             )
