@@ -291,17 +291,14 @@ __device__ inline void ScanTiles(const Args& args) {
         carry = scan.After(shared.totals[w][lane], carry);
       }
       if constexpr (kRows) carry = scan.After(before, carry);
-      bool is_sure = scan.IsSure(start, carry);
       Carry results[Scan::kSteps];
 #pragma unroll
       for (int i = 0; i < Scan::kSteps; ++i) {
-        if (i < count) {
-          carry = scan.Step(items[i], carry);
-          is_sure = is_sure && scan.IsSure(start, carry);
-        }
+        if (i < count) carry = scan.Step(items[i], carry);
         results[i] = carry;
       }
-      if (!is_sure && strip.is_there) shared.unsure[turn] = 1;
+      // What is infinite or NaN stays so: the last step tells.
+      if (!scan.IsSure(start, carry) && strip.is_there) shared.unsure[turn] = 1;
       if (threadIdx.x == 0 && threadIdx.y == 0) shared.unsure[1 - turn] = 0;
       if (is_last) shared.carry[1 - turn][lane] = carry;
       __syncthreads();
