@@ -36,14 +36,16 @@ def at_most(cases, count):
 
 
 def _has_cuda_handlers(op):
-  """Whether an op has them. Without CUDA, ops of rows with gradients stand in."""
+  """Whether an op of rows has them. Without CUDA, those with gradients stand in.
+
+  Recurrences run their own tests on a GPU.
+  """
   used = (x.declaration for x in kit.ops_of(getattr(jax_ffi_ops, op)))
   (declared,) = (x for x in used if x.name == op)
   platforms = declared.forward_platforms
   of_rows = not declared.signature.starred
-  return "cuda" in platforms or (
-      not has_gpu() and of_rows and bool(declared.backward_platforms)
-  )
+  stands_in = not has_gpu() and bool(declared.backward_platforms)
+  return of_rows and ("cuda" in platforms or stands_in)
 
 
 def for_each_op(test: type) -> None:

@@ -87,6 +87,7 @@ CASES = {
             "1x1048576x1",
             "8x2048x512",
         ),
+        gpu_sizes=("8x8192x1024",),
         attributes=lambda *shape: {"axis": 1},
         # Forward a, b, h; backward a, h, dh, da, db.
         streams={"forward": 3, "backward": 5},
