@@ -33,8 +33,7 @@ def _blocks(key, start, n):
   """Returns both words of the blocks of n counts."""
   low = start[1] + jax.lax.iota(np.uint32, n)
   high = start[0] + (low < start[1]).astype(np.uint32)
-  words = jax.extend.random.threefry_2x32(key, jnp.concatenate([high, low]))
-  return words[:n], words[n:]
+  return jax.extend.random.threefry2x32_p.bind(key[0], key[1], high, low)
 
 
 def _bits_reference(key, start, *, n, width, in_halves):
