@@ -335,7 +335,7 @@ __global__ void __launch_bounds__(128)
   using Scan = typename Args::Scan;
   using State = typename Scan::State;
   using Carry = typename Scan::Carry;
-  constexpr int kAtOnce = 8;
+  constexpr int kAtOnce = Scan::kSlotBytes < 4 ? 4 : 8;  // in registers
   const Scan& scan = args.scan;
   const int64_t all = args.rows * scan.columns;
   for (int64_t index = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
