@@ -11,6 +11,7 @@ from jax_ffi_ops.composed.permutation import permutation as permutation
 from jax_ffi_ops.random.functions import ball as ball
 from jax_ffi_ops.random.functions import bernoulli as bernoulli
 from jax_ffi_ops.random.functions import beta as beta
+from jax_ffi_ops.random.functions import binomial as binomial
 from jax_ffi_ops.random.functions import bits as bits
 from jax_ffi_ops.random.functions import categorical as categorical
 from jax_ffi_ops.random.functions import cauchy as cauchy
@@ -34,12 +35,14 @@ from jax_ffi_ops.random.functions import loggamma as loggamma
 from jax_ffi_ops.random.functions import logistic as logistic
 from jax_ffi_ops.random.functions import lognormal as lognormal
 from jax_ffi_ops.random.functions import maxwell as maxwell
+from jax_ffi_ops.random.functions import multinomial as multinomial
 from jax_ffi_ops.random.functions import (
     multivariate_normal as multivariate_normal,
 )
 from jax_ffi_ops.random.functions import normal as normal
 from jax_ffi_ops.random.functions import orthogonal as orthogonal
 from jax_ffi_ops.random.functions import pareto as pareto
+from jax_ffi_ops.random.functions import poisson as poisson
 from jax_ffi_ops.random.functions import rademacher as rademacher
 from jax_ffi_ops.random.functions import randint as randint
 from jax_ffi_ops.random.functions import rayleigh as rayleigh

@@ -9,6 +9,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit.operands import ARRAYS
+from jax_ffi_ops.random import counts
 from jax_ffi_ops.random import gammas
 from jax_ffi_ops.random import keys
 from jax_ffi_ops.random import sampling
@@ -16,9 +17,11 @@ from jax_ffi_ops.random import sampling
 # Arguments that are arrays, or numbers. Others are parts of programs.
 _ARRAYS = frozenset(
     "a alpha b concentration cov data df dfden dfnum lam left logits loc"
-    " lower maxval mean minval mode p right scale sigma upper".split()
+    " lower maxval mean minval mode n p right scale sigma upper".split()
 )
 _NUMBERS = (bool, int, float, complex)
+# Of these functions, this one is a size if it is an int.
+_SIZES = {"choice": "a", "orthogonal": "n"}
 
 _DOC = """Returns what jax.random.{name} returns for the same arguments: the same bits.
 
@@ -49,7 +52,7 @@ def _is_plain(value):
   return isinstance(value, int) and not -(2**31) <= value < 2**31
 
 
-def _like(name, ops, what, faster):
+def _like(name, ops, what, faster, call=sampling.call):
   plain = getattr(jax.random, name)
   signature = inspect.signature(plain)
 
@@ -64,8 +67,9 @@ def _like(name, ops, what, faster):
         k: tuple(v) if isinstance(v, list) else v for k, v in given.items()
     }
     static = {k: v for k, v in given.items() if not _is_array(k, v)}
-    if name == "choice" and isinstance(given.get("a"), int):
-      static["a"] = given["a"]
+    size = _SIZES.get(name)
+    if isinstance(given.get(size), int):
+      static[size] = given[size]
     arrays = {k: v for k, v in given.items() if k not in static}
     if (
         static.get("out_sharding") is not None
@@ -73,7 +77,7 @@ def _like(name, ops, what, faster):
         or any(map(_is_plain, given.values()))
     ):
       return plain(*args, **kwargs)
-    return sampling.call(plain, arrays, static)
+    return call(plain, arrays, static)
 
   function.__module__ = "jax_ffi_ops.random"
   function.__signature__ = signature
@@ -101,6 +105,16 @@ def _of_gamma(name):
   )
 
 
+def _of_counts(name, call):
+  return _like(
+      name,
+      (*keys.OPS, *counts.OPS),
+      "numbers",
+      "a vector waits for its own lanes in most rounds, and not for all numbers",
+      call,
+  )
+
+
 def _are_hashable(static):
   try:
     hash(tuple(static.values()))
@@ -112,6 +126,7 @@ def _are_hashable(static):
 ball = _of_bits("ball")
 bernoulli = _of_bits("bernoulli")
 beta = _of_gamma("beta")
+binomial = _of_counts("binomial", counts.call_binomial)
 bits = _of_bits("bits")
 categorical = _of_bits("categorical")
 cauchy = _of_bits("cauchy")
@@ -131,10 +146,12 @@ loggamma = _of_gamma("loggamma")
 logistic = _of_bits("logistic")
 lognormal = _of_bits("lognormal")
 maxwell = _of_bits("maxwell")
+multinomial = _of_counts("multinomial", counts.call_multinomial)
 multivariate_normal = _of_bits("multivariate_normal")
 normal = _of_bits("normal")
 orthogonal = _of_bits("orthogonal")
 pareto = _of_bits("pareto")
+poisson = _of_counts("poisson", counts.call_poisson)
 rademacher = _of_bits("rademacher")
 randint = _of_bits("randint")
 rayleigh = _of_bits("rayleigh")

@@ -96,7 +96,6 @@ def _evaluate(closed, *arguments):
   return [read(x) for x in closed.jaxpr.outvars]
 
 
-# What jax.random reads, and jit does not tell apart.
 _SETTINGS = (
     "jax_default_prng_impl",
     "jax_enable_custom_prng",
@@ -105,14 +104,19 @@ _SETTINGS = (
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _run(plain, static, settings, arrays):
-  del settings
+def _run(plain, static, read, arrays):
+  del read
   function = functools.partial(plain, **dict(static))
   closed, shape = jax.make_jaxpr(
       lambda arrays: function(**arrays), return_shape=True
   )(arrays)
   results = _evaluate(closed, *jax.tree.leaves(arrays))
   return jax.tree.unflatten(jax.tree.structure(shape), results)
+
+
+def settings() -> tuple[Any, ...]:
+  """Returns what programs depend on, and jit does not tell apart."""
+  return tuple(getattr(jax.config, name) for name in _SETTINGS)
 
 
 def call(
@@ -127,5 +131,5 @@ def call(
     arrays: those of its arguments that may be arrays, by name.
     static: the others.
   """
-  settings = tuple(getattr(jax.config, name) for name in _SETTINGS)
-  return _run(plain, tuple(sorted(static.items())), settings, dict(arrays))
+  fixed = tuple(sorted(static.items()))
+  return _run(plain, fixed, settings(), dict(arrays))

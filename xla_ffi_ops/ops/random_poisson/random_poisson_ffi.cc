@@ -16,19 +16,19 @@ using Buffer = ffi::AnyBuffer;
 constexpr int64_t kBytesPerDraw = 256;
 
 HandlerResult PoissonHandler(CpuContext device, Buffer key, Buffer lam,
-                             ffi::Result<Buffer> count, bool partitionable,
-                             bool lanczos) {
+                             ffi::Result<Buffer> count, bool wide,
+                             bool partitionable, bool lanczos) {
   Dim two = 2, n = kUnknownDim;
   Checks checks;
   checks.Operand("key", key, ffi::U32, {&two});
   checks.Operand("lam", lam, ffi::F32, {&n});
-  checks.Result("count", *count, DTypes<ffi::S32, ffi::S64>(), {&n});
+  checks.Result("count", *count, wide ? ffi::S64 : ffi::S32, {&n});
   const PoissonDraws call{
       {Data<const uint32_t>(key), 2, checks.Map("key", key, 1)},
       {Data<const float>(lam), n, checks.Map("lam", lam, 1)},
       n,
       count->untyped_data(),
-      count->element_type() == ffi::S64,
+      wide,
       partitionable,
       lanczos};
   if (!checks.ok()) return checks.error();
@@ -42,6 +42,7 @@ XLA_FFI_OPS_DEFINE_HANDLER(xla_ffi_ops_random_poisson_fwd, PoissonHandler,
                            .Arg<Buffer>()      // key
                                .Arg<Buffer>()  // lam
                                .Ret<Buffer>()  // count
+                               .Attr<bool>("wide")
                                .Attr<bool>("partitionable")
                                .Attr<bool>("lanczos"));
 
