@@ -41,6 +41,9 @@ FUNCTIONS: dict[str, Callable[[Any, int], Draw]] = {
         key, -1.0, 2.0, (n,)
     ),
     "gamma": lambda lib, n: lambda key: lib.gamma(key, 2.5, (n,)),
+    "gamma gradient": lambda lib, n: lambda key: jax.grad(
+        lambda a: lib.gamma(key, a).sum()
+    )(jnp.full(n, 2.5)),
     "beta": lambda lib, n: lambda key: lib.beta(key, 2.0, 3.0, (n,)),
     "dirichlet": lambda lib, n: lambda key: lib.dirichlet(
         key, jnp.ones(4), (-(-n // 4),)

@@ -42,11 +42,24 @@ def _reference(key, alpha, *, log_space, partitionable, log1p_from):
     return draw(key, alpha, dtype=alpha.dtype)
 
 
+# Of a number, by its parameter. Second derivatives are jax's.
+_grad = kit.op(
+    "random_gamma_grad",
+    library=keys.LIBRARY,
+    signature="(),()->()",
+    reference=jax.lax.random_gamma_grad,
+    dtypes=DTYPES,
+    operands=("alpha", "sample"),
+    outputs=("slope",),
+    choice=kit.Choice(is_faster=lambda alpha, _, **__: alpha.size >= 4),
+)
+
+
 def _jvp(alpha, sample, alpha_dot, *, log_space, **_):
   if not log_space:
-    return (jax.lax.random_gamma_grad(alpha, sample) * alpha_dot,)
+    return (_grad(alpha, sample) * alpha_dot,)
   x = jnp.maximum(jnp.exp(sample), jnp.finfo(sample.dtype).tiny)
-  return (jax.lax.random_gamma_grad(alpha, x) / x * alpha_dot,)
+  return (_grad(alpha, x) / x * alpha_dot,)
 
 
 _gamma = kit.op(
@@ -65,7 +78,7 @@ _gamma = kit.op(
 )
 
 
-OPS = (_gamma,)
+OPS = (_gamma, _grad)
 
 
 def draw(words: jax.Array, alpha: jax.Array, *, log_space: bool) -> jax.Array:
