@@ -109,3 +109,56 @@ def python_ops(name, ops, cpu_only = [], forward_only = [], more = {}, uses = {}
         srcs = ["//xla_ffi_ops/ops/{}:sources".format(op) for op in ops],
         visibility = ["//tests:__pkg__"],
     )
+
+def python_family(name, ops):
+    """A py_library of the package's modules, and one shared object for all of its ops.
+
+    The base of an object takes 60 kB of the wheel.
+
+    Args:
+      name: of the py_library.
+      ops: from each op, a folder of //xla_ffi_ops/ops, to its handlers, without their prefix.
+    """
+    xla_ffi_extension(
+        name = name + "_ext",
+        cuda = False,
+        handlers = [
+            "xla_ffi_ops_" + handler
+            for handlers in ops.values()
+            for handler in handlers
+        ],
+        deps = ["//xla_ffi_ops/ops/{0}:{0}_ffi".format(op) for op in ops],
+    )
+    py_library(
+        name = name,
+        data = [name + "_ext"],
+        deps = ["declarations"],
+    )
+
+    # For tools that load nothing: see kit/load/library.py.
+    py_library(
+        name = "declarations",
+        srcs = native.glob(["*.py"]),
+        imports = ["../.."],
+        deps = [
+            "//python/jax_ffi_ops:names",
+            "//python/jax_ffi_ops/composed",
+            "//python/jax_ffi_ops/kit",
+            "//python/jax_ffi_ops/ops/common",
+            "@xla_ffi_ops_pypi//:jax",
+        ],
+    )
+
+    # For //tests:rooms_test.
+    native.filegroup(
+        name = "sources",
+        srcs = ["//xla_ffi_ops/ops/{}:sources".format(op) for op in ops],
+        visibility = ["//tests:__pkg__"],
+    )
+
+    # For the test of docs/errors.md.
+    native.filegroup(
+        name = "handlers",
+        srcs = ["//xla_ffi_ops/ops/{0}:{0}_ffi.cc".format(op) for op in ops],
+        visibility = ["//docs:__pkg__"],
+    )
