@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/cuda/launch.cuh"
+#include "xla_ffi_ops/cuda/shared_memory.cuh"
 #include "xla_ffi_ops/cuda/stream_device.cuh"
 #include "xla_ffi_ops/rows/cuda/row_threads.cuh"
 
