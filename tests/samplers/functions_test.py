@@ -68,6 +68,11 @@ _MORE = [
     ("categorical", (np.stack([_P] * 3),), {"axis": 0, "mode": "high"}),
     ("categorical", (np.stack([_P] * 3),), {"axis": np.array(0)}),
     ("fold_in", (2**32 - 2,), {}),
+    ("split", (np.int64(3),), {}),
+    ("split", ((2, 3),), {}),
+    ("uniform", (np.array([3, 2]),), {}),
+    ("choice", (np.int64(50), (3,)), {}),
+    ("orthogonal", (np.int64(3),), {}),
     ("multinomial", (20, _P.reshape(3, 100) / 60), {"unroll": 2}),
     ("multinomial", (np.arange(9.0), np.ones(5) / 5), {"shape": (9, 5)}),
     ("choice", (np.arange(600).reshape(2, 300), (10,)), {"axis": 1}),
@@ -147,6 +152,34 @@ class FunctionsTest(SameTest):
         )
         np.testing.assert_array_equal(found, expected)
 
+  def test_arguments_of_equal_value(self):
+    """A program of 3 keys is none of 3.0, and compares with one of (2, 3)."""
+    key = jax.random.key(13)
+    for sizes in ((np.int64(3), (2, 3), 3), ((2, 3), np.int64(3), 3)):
+      for size in sizes:
+        shape = jax.random.split(key, size).shape
+        self.assertEqual(random.split(key, size).shape, shape)
+    random.uniform(key, (3, 2))
+    with self.assertRaises(TypeError):
+      random.uniform(key, (3.0, 2))
+
+  def test_configurations_that_are_jaxs(self):
+    with jax.debug_key_reuse(True):
+      key = jax.random.key(14)
+      random.normal(key, (3,))
+      with self.assertRaises(jax.errors.KeyReuseError):
+        random.normal(key, (3,))
+    alpha = np.ones(30, np.float32)
+    with jax.set_mesh(jax.make_mesh((1,), ("x",))):
+      self._assert_same("gamma", jax.random.key(15), (alpha,), {})
+
+  def test_symbolic_sizes(self):
+    (n,) = export.symbolic_shape("n")
+    alpha = jax.ShapeDtypeStruct((n,), np.float32)
+    key = jax.random.key(16)
+    exported = export.export(jax.jit(lambda a: random.gamma(key, a)))(alpha)
+    self.assertEqual(exported.call(_P).shape, _P.shape)
+
   def test_all_are_there(self):
     public = {n for n in dir(jax.random) if not n.startswith("_")}
     functions = {n for n in public if callable(getattr(jax.random, n))}
@@ -173,6 +206,8 @@ class FunctionsTest(SameTest):
         ("split", (jax.random.split(key),), {}),
         ("categorical", (key, "a"), {}),
         ("choice", (key, 3, (5,)), {"replace": False}),
+        ("fold_in", (key, -1), {}),
+        ("uniform", (key, (3.0, 2)), {}),
         ("randint", (key, (3,), 0, 5, np.float32), {}),
     ):
       with self.assertRaises(Exception) as theirs:

@@ -126,9 +126,10 @@ def _row(x, shape):
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def _run(draw, plain, static, read, arrays):
+def _run(draw, plain, fixed, read, arrays):
   del read
-  given = dict(static) | arrays
+  static = sampling.values(fixed)
+  given = static | arrays
   # jax checks the arguments.
   result = jax.eval_shape(lambda: plain(**given))
   key = given["key"]
@@ -138,7 +139,7 @@ def _run(draw, plain, static, read, arrays):
     found = draw(jax.random.key_data(key), given, result)
     if found is not None:
       return found.reshape(result.shape)
-  return sampling.call(plain, arrays, dict(static))
+  return sampling.call(plain, arrays, static)
 
 
 def _caller(draw):
@@ -148,7 +149,7 @@ def _caller(draw):
       static: Mapping[str, Any],
   ) -> jax.Array:
     """As sampling.call."""
-    fixed = tuple(sorted(static.items()))
+    fixed = sampling.exact(static)
     return _run(draw, plain, fixed, sampling.settings(), dict(arrays))
 
   return call

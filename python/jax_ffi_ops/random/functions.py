@@ -5,6 +5,7 @@ import functools
 import inspect
 
 import jax
+from jax.sharding import AxisType
 import numpy as np
 
 from jax_ffi_ops import kit
@@ -20,7 +21,7 @@ _ARRAYS = frozenset(
     " lower maxval mean minval mode n p right scale sigma upper".split()
 )
 _NUMBERS = (bool, int, float, complex)
-# Of these functions, this one is a size if it is an int.
+# Of these functions, this argument is a size if it is no array.
 _SIZES = {"choice": "a", "orthogonal": "n"}
 
 _DOC = """Returns what jax.random.{name} returns for the same arguments: the same bits.
@@ -41,15 +42,27 @@ _DOC = """Returns what jax.random.{name} returns for the same arguments: the sam
 
 
 def _is_array(name, value):
-  if name in _ARRAYS:
-    return isinstance(value, ARRAYS + _NUMBERS)
-  is_array = isinstance(value, (jax.Array, np.ndarray))
-  return is_array and (name == "key" or value.ndim > 0)
+  if name == "key":
+    return isinstance(value, (jax.Array, np.ndarray))
+  if name not in _ARRAYS:
+    return False
+  return isinstance(value, ARRAYS + _NUMBERS)
 
 
-def _is_plain(value):
+def _is_plain(name, value):
   """Returns whether jit might take a number otherwise than jax.random does."""
-  return isinstance(value, int) and not -(2**31) <= value < 2**31
+  if not isinstance(value, int):
+    return False
+  return not (0 if name == "data" else -(2**31)) <= value < 2**31
+
+
+def _leaves_all_to_jax():
+  """Returns whether a configuration asks for what programs of ours lack.
+
+  It checks that keys are used once, or has explicit axes of a mesh.
+  """
+  axes = jax.sharding.get_abstract_mesh().axis_types
+  return jax.config.jax_debug_key_reuse or AxisType.Explicit in axes
 
 
 def _like(name, ops, what, faster, call=sampling.call):
@@ -63,18 +76,16 @@ def _like(name, ops, what, faster, call=sampling.call):
       given = signature.bind(*args, **kwargs).arguments
     except TypeError:
       return plain(*args, **kwargs)
-    given = {
-        k: tuple(v) if isinstance(v, list) else v for k, v in given.items()
-    }
     static = {k: v for k, v in given.items() if not _is_array(k, v)}
     size = _SIZES.get(name)
-    if isinstance(given.get(size), int):
+    if size in given and np.ndim(given[size]) == 0:
       static[size] = given[size]
     arrays = {k: v for k, v in given.items() if k not in static}
     if (
         static.get("out_sharding") is not None
         or not _are_hashable(static)
-        or any(map(_is_plain, given.values()))
+        or any(_is_plain(k, v) for k, v in given.items())
+        or _leaves_all_to_jax()
     ):
       return plain(*args, **kwargs)
     return call(plain, arrays, static)

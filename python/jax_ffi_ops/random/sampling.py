@@ -66,11 +66,13 @@ def _rule(equation, arguments):
     return _OTHERS[primitive]
   if primitive not in _OF_KEYS or not keys.are_threefry(arguments[0]):
     return None
-  if not keys.can_serve(params.get("shape", ()), params.get("bit_width", 32)):
-    return None
+  shape = params.get("shape", ())
   if primitive is primitives.random_gamma_p:
+    shape = arguments[1].shape
     if arguments[1].dtype.name not in gammas.DTYPES:
       return None
+  if not keys.can_serve(shape, params.get("bit_width", 32)):
+    return None
   return _OF_KEYS[primitive]
 
 
@@ -96,6 +98,36 @@ def _evaluate(closed, *arguments):
   return [read(x) for x in closed.jaxpr.outvars]
 
 
+class _Exact:
+  """A value that equals those of its own type: 3 is not 3.0."""
+
+  def __init__(self, value: Any):
+    self.value = value
+    self._key = _typed(value)
+
+  def __eq__(self, other):
+    return isinstance(other, _Exact) and self._key == other._key
+
+  def __hash__(self):
+    return hash(self._key)
+
+
+def _typed(value):
+  if isinstance(value, tuple):
+    return tuple, tuple(_typed(x) for x in value)
+  return type(value), value
+
+
+def exact(static: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+  """Returns arguments as a static argument of jit."""
+  return tuple((name, _Exact(static[name])) for name in sorted(static))
+
+
+def values(fixed: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+  """Returns the arguments that `exact` took."""
+  return {name: each.value for name, each in fixed}
+
+
 _SETTINGS = (
     "jax_default_prng_impl",
     "jax_enable_custom_prng",
@@ -104,9 +136,9 @@ _SETTINGS = (
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _run(plain, static, read, arrays):
+def _run(plain, fixed, read, arrays):
   del read
-  function = functools.partial(plain, **dict(static))
+  function = functools.partial(plain, **values(fixed))
   closed, shape = jax.make_jaxpr(
       lambda arrays: function(**arrays), return_shape=True
   )(arrays)
@@ -131,5 +163,4 @@ def call(
     arrays: those of its arguments that may be arrays, by name.
     static: the others.
   """
-  fixed = tuple(sorted(static.items()))
-  return _run(plain, fixed, settings(), dict(arrays))
+  return _run(plain, exact(static), settings(), dict(arrays))
