@@ -17,6 +17,7 @@ import numpy as np
 from jax_ffi_ops import kit
 from jax_ffi_ops.compiled import compile  # pylint: disable=redefined-builtin
 from jax_ffi_ops.compiled import NotCompiledWarning
+from jax_ffi_ops.compiled import speed
 from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
 
 # Sums of fewer than 100 products: what jax and the handler round differently.
@@ -425,6 +426,25 @@ class ChoiceTest(parameterized.TestCase):
     self.assertIn("forward: handler", kit.explain(fast, w[:8, :8], x[:8]))
     always = compile(function, least_rows=(1, 1))
     self.assertIn("forward: handler", kit.explain(always, w, x))
+
+  def test_large_arrays_are_those_of_jax(self):
+    """But for random ones, up to some size."""
+
+    def least(n, draw):
+      def step(carry, _):
+        key, x = carry
+        key, own = jax.random.split(key)
+        more = jax.random.uniform(own, (n,)) if draw else x * x
+        return (key, x + more), None
+
+      start = jax.random.key(0), jnp.zeros(n)
+      loop = lambda: jax.lax.scan(step, start, length=3)[0][1]
+      return speed.least_rows(jax.make_jaxpr(loop)().jaxpr)[0]
+
+    self.assertEqual(least(2048, False), 1)
+    self.assertEqual(least(4096, False), speed.NEVER)
+    self.assertEqual(least(4096, True), 1)
+    self.assertEqual(least(32768, True), speed.NEVER)
 
   def test_rows(self):
     fast = compile(_loop, least_rows=(4, 1))

@@ -27,6 +27,10 @@ _MATRIX_PRODUCTS = {1 << 15: (NEVER, NEVER)}
 _LARGE_PRODUCT = 1 << 17
 # Elementwise operations on large arrays: XLA uses several threads for one row.
 _ELEMENTS = {4096: (NEVER, 1)}
+# XLA's Threefry takes several times as long as a vector of it, and makes up for
+# that with threads from here on.
+_DRAWN_ELEMENTS = {32768: (NEVER, 1)}
+_DRAWS = ("random_bits", "threefry2x32")
 
 
 def least_rows(jaxpr: jex_core.Jaxpr) -> LeastRows:
@@ -55,10 +59,12 @@ def _loops(jaxpr) -> Iterator[Any]:
 
 
 def _limits(jaxpr):
-  return _limits_of(equations(jaxpr))
+  return _limits_of(list(equations(jaxpr)))
 
 
 def _limits_of(found) -> Iterator[LeastRows]:
+  draws = any(equation.primitive.name in _DRAWS for equation in found)
+  elements = _DRAWN_ELEMENTS if draws else _ELEMENTS
   for equation in found:
     name = equation.primitive.name
     if name == "dot_general":
@@ -69,7 +75,7 @@ def _limits_of(found) -> Iterator[LeastRows]:
       continue  # It has equations of its own.
     elif name not in ("dynamic_update_slice", "scatter", "scatter-add"):
       sizes = (_size(x.aval.shape) for x in equation.outvars)
-      yield from _above(_ELEMENTS, max(sizes, default=0))
+      yield from _above(elements, max(sizes, default=0))
 
 
 def _above(table, n) -> Iterator[LeastRows]:
