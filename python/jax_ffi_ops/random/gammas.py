@@ -6,7 +6,7 @@ import math
 import jax
 import jax.extend.random
 import jax.numpy as jnp
-import jaxlib
+import jaxlib.version
 import numpy as np
 
 from jax_ffi_ops import kit
@@ -15,8 +15,8 @@ from jax_ffi_ops.random import keys
 DTYPES = ("float32", "float64")
 
 # XLA's log1p(x) of float64 takes a rational function of x from here on.
-_VERSION = tuple(int(part) for part in jaxlib.__version__.split(".")[:3])
-_LOG1P_FROM = 2**-0.5 - 1 if _VERSION >= (0, 11, 1) else 1 - 2**0.5
+_IS_LATE = jaxlib.version.__version_info__ >= (0, 11, 1)
+_LOG1P_FROM = 2**-0.5 - 1 if _IS_LATE else 1 - 2**0.5
 
 # jax.random.gamma makes a key for each element before it draws. This kind of
 # key is such a key already: split into one, it stays as it is.
