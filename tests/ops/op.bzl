@@ -5,6 +5,37 @@ load("//tests:defs.bzl", "THOROUGH", "gpu_tests", "jax_test")
 load("//tests/cuda:defs.bzl", "cuda_test")
 load("//tests/cuda/emulator:defs.bzl", "emulated_tests")
 
+# What an op of rows has to show beside rms_norm, whose quick test runs all of
+# the suite: handlers and rules of its own.
+_ROW_TESTS = [
+    "handler_broadcasts",
+    "handler_of_any_threads",
+    "handler_of_every_dtype",
+    "handler_of_many_ranges",
+    "handler_of_many_rows",
+    "handler_of_nothing",
+    "handler_of_operands_that_begin_anywhere",
+    "handler_of_other_attributes",
+    "handler_of_special_values",
+    "handler_of_wide_rows",
+    "handler_refuses_shapes",
+    "hessians",
+    "in_place_has_the_same_bits",
+    "jit",
+    "jvp",
+    "partitioned_core_explicitly",
+    "vmap_of_gradient",
+]
+
+def row_tests(suite, more):
+    """The `quick` tests of an op of rows.
+
+    Args:
+      suite: the class of its suite.
+      more: names of tests that show what this op alone has, without "test_".
+    """
+    return ["{}.test_{}".format(suite, what) for what in _ROW_TESTS + more]
+
 def op_test(name, cuda = True, handlers = ["fwd", "bwd"], emulated = None, quick = [], deps = []):
     """The tests of an op, in its folder below tests/ops.
 
