@@ -25,7 +25,8 @@ site = rule(
             mandatory = True,
         ),
         "_build": attr.label(
-            cfg = "exec",
+            # In the configuration "exec", all handlers would be compiled once more.
+            cfg = "target",
             default = "//docs:build",
             executable = True,
         ),
