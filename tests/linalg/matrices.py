@@ -15,10 +15,21 @@ from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
 from jax_ffi_ops.kit.testing.exactness.rounding import gamma
 
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
+# Of what all of them share.
+SOME_DTYPES = DTYPES if THOROUGH else (np.float32, np.complex128)
 # Vectors have 2 to 16 lanes; jax computes matrices of 33 rows.
 SIZES = (1, 2, 5, 17, 32, 33)
 if THOROUGH:
   SIZES += (3, 4, 6, 7, 8, 13, 16, 31)
+
+
+def jit(function: Any) -> Any:
+  """Returns a compiled function whose results are NumPy's.
+
+  A slice of an array of jax compiles one more program.
+  """
+  compiled = jax.jit(function)
+  return lambda *args: jax.tree.map(np.asarray, compiled(*args))
 
 
 class MatrixTest(parameterized.TestCase):

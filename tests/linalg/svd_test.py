@@ -105,7 +105,7 @@ class BoundsTest(parameterized.TestCase):
   def test_signs(self, dtype, shape):
     """The largest number of each of the shorter vectors is positive."""
     a = np.random.default_rng(0).normal(size=(9, *shape)).astype(dtype)
-    u, _, vh = linalg.svd(a, full_matrices=False)
+    u, _, vh = map(np.asarray, linalg.svd(a, full_matrices=False))
     shorter = u.mT if shape[0] < shape[1] else vh
     for row in np.reshape(shorter, (-1, shorter.shape[-1])):
       self.assertGreater(row[np.argmax(np.abs(row))], 0)
@@ -137,7 +137,7 @@ class BoundsTest(parameterized.TestCase):
       for x, y in zip(together, linalg.svd(a[i])):
         self.assertEqual(np.asarray(x[i]).tobytes(), np.asarray(y).tobytes())
 
-  @parameterized.product(shape=((6, 3), (3, 5), (4, 4))[: 3 if THOROUGH else 2])
+  @parameterized.product(shape=((6, 3), (3, 5), (4, 4))[: 3 if THOROUGH else 1])
   def test_derivatives(self, shape):
     """They are jax's, forward, backward, and the second."""
     rng = np.random.default_rng(3)
@@ -166,14 +166,13 @@ class BoundsTest(parameterized.TestCase):
             jnp.sum(x**3) for x in jax.tree.leaves(run(a))
         )
         gradient = jax.grad(loss)
-        pairs.append(
-            [
-                run(a),
-                jax.jvp(run, (a,), (a_dot,))[1],
-                gradient(a),
-                jax.jvp(gradient, (a,), (a_dot,))[1],
-            ]
-        )
+        derivatives = lambda a, run=run, gradient=gradient: [
+            run(a),
+            jax.jvp(run, (a,), (a_dot,))[1],
+            gradient(a),
+            jax.jvp(gradient, (a,), (a_dot,))[1],
+        ]
+        pairs.append(jax.jit(derivatives)(a))
       for got, want in zip(*map(jax.tree.leaves, pairs)):
         np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8)
 
@@ -207,7 +206,12 @@ class BoundsTest(parameterized.TestCase):
       for pinv in (linalg.pinv, jnp.linalg.pinv):
         run = lambda a, pinv=pinv: pinv(a, **options)
         gradient = jax.grad(lambda a, run=run: jnp.sum(run(a) ** 2))
-        pairs.append([run(a), jax.jvp(run, (a,), (a_dot,))[1], gradient(a)])
+        derivatives = lambda a, run=run, gradient=gradient: [
+            run(a),
+            jax.jvp(run, (a,), (a_dot,))[1],
+            gradient(a),
+        ]
+        pairs.append(jax.jit(derivatives)(a))
       for got, want in zip(*pairs):
         np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8)
     with self.assertRaises(ValueError):
@@ -216,7 +220,7 @@ class BoundsTest(parameterized.TestCase):
   def test_norm(self):
     x = np.random.default_rng(6).normal(size=(3, 5, 4))
     for ord in (2, -2, "nuc", "fro", 1, None, 2.0):  # pylint: disable=redefined-builtin
-      for axis in ((0, 1), (-1, 0), (2, 1)):
+      for axis in ((0, 1), (-1, 0), (2, 1)) if THOROUGH else ((-1, 0),):
         for keepdims in (False, True):
           got = linalg.norm(x, ord, axis, keepdims)
           want = jnp.linalg.norm(x, ord, axis, keepdims)

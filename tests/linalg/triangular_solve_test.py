@@ -50,6 +50,7 @@ def _operator(a, lower, trans, unit_diagonal):
   return (a, np.swapaxes(a, -1, -2), matrices.adjoint(a))[trans]
 
 
+@functools.cache
 def _solver(lower, trans, unit_diagonal):
   return jax.jit(
       functools.partial(
@@ -95,7 +96,7 @@ class SystemsTest(matrices.MatrixTest):
         self.assert_runs_handler(run, a, b, n=n)
         self._check(a, b, np.asarray(run(a, b)), form, (n, k, form))
 
-  @parameterized.product(dtype=matrices.DTYPES, n=(3, 6))
+  @parameterized.product(dtype=matrices.SOME_DTYPES, n=(3, 6))
   def test_forms(self, dtype, n):
     """What a form does not read is NaN here."""
     other = np.full((n, n), np.nan)
@@ -140,19 +141,20 @@ class SystemsTest(matrices.MatrixTest):
       rhs[4, 0, 0] = np.inf
       found = np.asarray(run(bad, rhs))
       with kit.using("reference"):
-        jaxs = np.asarray(_solver(True, 0, False)(bad, rhs))
+        jaxs = np.asarray(run(bad, rhs))
       np.testing.assert_array_equal(np.isfinite(found), np.isfinite(jaxs))
       np.testing.assert_array_equal(found[4, :, 1], wanted[4, :, 1])
       for i in (1, 3, 5, 6):
         np.testing.assert_array_equal(found[i], wanted[i])
 
-  @parameterized.product(dtype=matrices.DTYPES, n=(3, 6, 17), k=(1, 4))
+  @parameterized.product(dtype=matrices.SOME_DTYPES, n=(3, 6, 17), k=(1, 4))
   def test_threads_and_lanes_change_nothing(self, dtype, n, k):
     a = np.tile(_draw(n, dtype), (73, 1, 1))[:509]
     b = matrices.normal(5, (509, n, k), dtype)
     run = _solver(False, 1, False)
     x = np.asarray(run(a, b))
-    np.testing.assert_array_equal(run(a[::-1], b[::-1])[::-1], x)
+    back = np.asarray(run(a[::-1], b[::-1]))
+    np.testing.assert_array_equal(back[::-1], x)
     for i in (0, 7, 507, 508):
       np.testing.assert_array_equal(run(a[i], b[i]), x[i])
 
@@ -160,7 +162,7 @@ class SystemsTest(matrices.MatrixTest):
   def test_batches_of_one_operand(self, dtype):
     a, b = _draw(6, dtype)[:3, None], matrices.normal(6, (4, 6, 2), dtype)
     run = _solver(True, 2, False)
-    x = run(a, b)
+    x = np.asarray(run(a, b))
     self.assertEqual(x.shape, (3, 4, 6, 2))
     for i, j in np.ndindex(3, 4):
       np.testing.assert_array_equal(x[i, j], run(a[i, 0], b[j]))
@@ -181,9 +183,9 @@ class SystemsTest(matrices.MatrixTest):
         a += (1j * np.tril(np.full((n, n), 0.25 / n), -1)).astype(dtype)
       b, dx = (matrices.normal(i, (3, n, 2), dtype) for i in (7, 8))
       pull = lambda a, b, dx, f=_solver(*form): jax.vjp(f, a, b)[1](dx)
-      found = jax.jit(pull)(a, b, dx)
+      found = matrices.jit(pull)(a, b, dx)
       with kit.using("reference"):
-        wanted = jax.jit(pull)(*(x.astype(exact) for x in (a, b, dx)))
+        wanted = matrices.jit(pull)(*(x.astype(exact) for x in (a, b, dx)))
       # Two systems of condition 3, and sums of two products.
       bound = matrices.rounding(2 * (n + 1) + 2, dtype) * 3**2
       for x, y in zip(found, wanted):
