@@ -2,6 +2,7 @@
 """`kit.build`: handlers of text, which may be changed and built again."""
 
 import contextlib
+import functools
 import io
 import os
 import pathlib
@@ -65,9 +66,13 @@ class BuildTest(testing.ToolchainTest):
 
   def test_changed_and_built_again(self):
     x = np.arange(3, dtype=np.float32)
-    first = _op(_build(_text(2)))
-    second = _op(_build(_text(3)))
-    again = _build(_text(2))
+    build = functools.partial(_build, precompiled=True)
+    first = _op(build(_text(2)))
+    # From here on, the compiler reads the header in its compiled form alone.
+    [header] = self.folder.glob("*/header.h")
+    header.write_text('#error "read as text"\n')
+    second = _op(build(_text(3)))
+    again = build(_text(2))
     for op, factor in ((first, 2), (second, 3), (_op(again), 2)):
       np.testing.assert_array_equal(jax.jit(op)(x), factor * x)
     with self.assertRaisesRegex(Exception, "times_fwd: negative"):
@@ -76,7 +81,7 @@ class BuildTest(testing.ToolchainTest):
       kit.op("tmies", library=again, signature="()->()", reference=abs)
     # What is registered stays where its file is removed and made again.
     os.unlink(again.path)
-    made = _build(_text(2) + "// new")
+    made = build(_text(2) + "// new")
     self.assertEqual(made.path, again.path)
     np.testing.assert_array_equal(_op(made)(x), 2 * x)
     np.testing.assert_array_equal(first(x), 2 * x)

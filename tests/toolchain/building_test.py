@@ -112,6 +112,77 @@ class RealCompilerTest(testing.ToolchainTest):
     self.assertLen(os.listdir(self.folder), 1)
 
 
+class HeaderTest(testing.ToolchainTest):
+  """Headers that are compiled before the texts that need them."""
+
+  def build(self, number, header="// 1", **kwargs):
+    return toolchain.shared_object(f"text {number}", header=header, **kwargs)
+
+  def headers(self):
+    """Returns how many of the compilations were of headers."""
+    return sum("c++-header" in line for line in self.compilations())
+
+  def test_is_compiled_once(self):
+    self.script("made()")
+    self.build(1)
+    self.build(2, key=b"text's own")
+    *_, header, first, second = self.compilations()
+    self.assertIn("c++-header header.h", header)
+    [path] = self.folder.glob("*/header.h")
+    self.assertTrue(path.with_name("header.h.gch").exists())
+    for line in (first, second):
+      self.assertIn(f"-include {path}", line)
+    self.build(2, key=b"text's own")
+    self.assertLen(self.compilations(), 3)
+    for other in (dict(header="// 2"), dict(options=["-DX"])):
+      before = self.headers()
+      self.build(3, **other)
+      self.assertEqual(self.headers(), before + 1, other)
+
+  def test_object_is_the_same_without_it(self):
+    self.script("made()")
+    path = self.build(1)
+    self.assertEqual(toolchain.shared_object("text 1"), path)
+    self.assertLen(self.compilations(), 2)
+
+  def test_cannot_be_made(self):
+    """Then texts are compiled without it, and it is not tried again."""
+    self.script("sys.exit('no') if 'c++-header' in sys.argv else made()")
+    self.build(1)
+    self.build(2)
+    self.assertEqual(self.headers(), 1)
+    self.assertNotIn("-include", "".join(self.compilations()))
+
+  def test_cannot_be_used(self):
+    for message in ("sys.argv[sys.argv.index('-include') + 1]", "'x.gch: PCH'"):
+      with self.subTest(message):
+        self.script(
+            f"sys.exit({message}) if '-include' in sys.argv else made()"
+        )
+        self.build(1, key=message.encode())
+        *_, first, second = self.compilations()
+        self.assertIn("-include", first)
+        self.assertNotIn("-include", second)
+
+  def test_crash(self):
+    self.script(
+        "os.kill(os.getpid(), signal.SIGSEGV) if '-include' in sys.argv"
+        " else made()"
+    )
+    self.build(1)
+    self.assertLen(self.compilations(), 3)
+    self.assertNotIn("-O1", self.compilations()[-1])
+
+  def test_mistake(self):
+    """A text that is wrong is not compiled twice."""
+    self.script(
+        "made() if 'c++-header' in sys.argv else sys.exit('error: no such x')"
+    )
+    with self.assertRaisesRegex(toolchain.Failed, "refused kernel: error: no"):
+      self.build(1)
+    self.assertLen(self.compilations(), 2)
+
+
 class BuildingTest(testing.ToolchainTest):
 
   def test_what_a_key_has(self):

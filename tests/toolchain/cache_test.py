@@ -29,10 +29,10 @@ class CacheTest(testing.ToolchainTest):
       (path / "f.so").write_bytes(content)
       (path / "f.cc").write_text("text")
       (path / "rest.o").write_text("rest")
-      return pathlib.Path(self.cache.store(folder, key, "f"))
+      return pathlib.Path(self.cache.store(folder, key, "f.so", "f.cc"))
 
   def found(self, key=_KEYS[0]):
-    return self.cache.find(key, "f")
+    return self.cache.find(key, "f.so")
 
   def test_stores_and_finds(self):
     self.assertIsNone(self.found())

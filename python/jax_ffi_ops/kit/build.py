@@ -47,6 +47,7 @@ def build(
     name: str = "handlers",
     options: Sequence[str] = (),
     includes: Sequence[_Path] = (),
+    precompiled: bool = False,
 ) -> Library:
   """Compiles handlers in C++ to a library, which `kit.op` and `kit.call` take.
 
@@ -59,6 +60,8 @@ def build(
     name: of the shared object, for debuggers and profilers.
     options: more options of the compiler.
     includes: folders with headers.
+    precompiled: whether to keep xla_ffi_ops/ffi.h in compiled form, for all
+      builds with these options and includes. It then comes before the text.
 
   Returns:
     The library, for the CPU.
@@ -77,6 +80,7 @@ def build(
       options=[*_OPTIONS, *options],
       includes=[INCLUDE, jax.ffi.include_dir(), *folders],
       libraries=[_ARCHIVE],
+      header=_header() if precompiled else "",
       key=_own_key() + _content([*files, *_headers(folders)]),
   )
   key = pathlib.Path(path).parent.name
@@ -119,6 +123,11 @@ def _own_key():
   """Returns a hash of what the kit compiles with, and XLA's version."""
   own = _content([_ARCHIVE, *_headers([INCLUDE])])
   return own + jaxlib.__version__.encode()
+
+
+def _header():
+  """Returns what is precompiled; its comment says which version."""
+  return f'// {_own_key().hex()}\n#include "xla_ffi_ops/ffi.h"\n'
 
 
 def _symbols(path, prefix):

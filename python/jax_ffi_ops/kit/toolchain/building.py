@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a shared object of C++ text, or finds it in the cache."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+import dataclasses
 import hashlib
 import os
 import re
@@ -28,6 +29,8 @@ _TOO_LARGE = re.compile("out of memory|memory exhausted|bad_alloc")
 _locks: dict[str, threading.Lock] = {}
 # A process that is forked has no thread that would open what is locked.
 os.register_at_fork(after_in_child=_locks.clear)
+# The keys of headers that the compiler did not precompile.
+_refused_headers: set[str] = set()
 
 
 def shared_object(
@@ -39,6 +42,7 @@ def shared_object(
     libraries: Sequence[str | os.PathLike[str]] = (),
     key: bytes = b"",
     has_vectors: bool = True,
+    header: str = "",
 ) -> str:
   """Returns the path of a shared object of C++ text; it is not loaded.
 
@@ -56,6 +60,9 @@ def shared_object(
     key: whatever else the object depends on, such as the content of headers.
     has_vectors: whether the text computes with vectors. Other texts compile in
       less time.
+    header: text to come before that text. It is precompiled, if the compiler
+      can: once for all objects with the same options. Unlike `text`, its
+      comments count: they can name the versions of what it includes.
 
   Raises:
     failures.Unavailable: nothing can be compiled here.
@@ -78,50 +85,78 @@ def shared_object(
   paths = [os.path.abspath(path) for path in includes]
   linked = [os.path.abspath(path) for path in libraries]
   options = [*options, *(f"-I{path}" for path in paths)]
-  parts = (
-      texts.without_comments(text),
-      name,
-      *compiler.key(has_vectors),
-      *options,
-      *linked,
+  own = (name, *compiler.key(has_vectors), *options, *linked)
+  build = _Build(
+      key=_digest(texts.without_comments(text), *own, key=key),
+      name=name,
+      suffixes=(".cc", ".so"),
+      text=text,
+      commands=lambda more: compiler.commands(
+          name + ".cc", name + ".so", [*options, *more], linked, has_vectors
+      ),
+      who=compiler.name,
+      within=within,
   )
-  digest = _digest([*(part.encode() for part in parts), key])
-  with _locks.setdefault(digest, threading.Lock()):
-    build = _Build(
-        compiler, text, name, options, linked, digest, within, has_vectors
+  if header:
+    before = dataclasses.replace(
+        build,
+        key=_digest(header, *own[1:], key=b"header"),
+        name="header",
+        suffixes=(".h", ".h.gch"),
+        text=header,
+        commands=lambda more: [
+            compiler.precompiling(
+                "header.h", "header.h.gch", [*options, *more], has_vectors
+            )
+        ],
     )
-    return build.found_or_made()
+    build = dataclasses.replace(build, header=before)
+  return build.found_or_made()
 
 
-def _digest(parts):
-  """Returns a hash of byte strings, of which none can be taken for two."""
-  sizes = b" ".join(b"%d" % len(part) for part in parts)
-  return hashlib.sha256(b"\n".join([sizes, *parts])).hexdigest()
+def _digest(*parts: str, key: bytes) -> str:
+  """Returns a hash of texts, of which none can be taken for two."""
+  encoded = [*(part.encode() for part in parts), key]
+  sizes = b" ".join(b"%d" % len(part) for part in encoded)
+  return hashlib.sha256(b"\n".join([sizes, *encoded])).hexdigest()
 
 
+@dataclasses.dataclass(frozen=True)
 class _Build:
-  """One text, for one compiler."""
+  """What one compiler makes of one text.
 
-  def __init__(
-      self, compiler, text, name, options, libraries, key, within, has_vectors
-  ):
-    self._compiler = compiler
-    self._text = text
-    self._name = name
-    self._options = options
-    self._libraries = libraries
-    self._key = key
-    self._within = within
-    self._has_vectors = has_vectors
+  Attributes:
+    key: of the cache.
+    name: of the files, without their suffixes.
+    suffixes: of the text, and of what is made.
+    text: C++.
+    commands: returns the compiler's commands; it takes more options.
+    who: the compiler's name.
+    within: what it may take.
+    header: what makes a precompiled header for the text.
+  """
 
-  def found_or_made(self):
-    """Returns the path of the object."""
+  key: str
+  name: str
+  suffixes: tuple[str, str]
+  text: str
+  commands: Callable[[Sequence[str]], Iterable[Sequence[str]]]
+  who: str
+  within: limits.Limits
+  header: "_Build | None" = None
+
+  def found_or_made(self) -> str:
+    """Returns the path of what is made."""
+    with _locks.setdefault(self.key, threading.Lock()):
+      return self._found_or_made()
+
+  def _found_or_made(self):
     why = None
     for found in _caches():
       if isinstance(found, OSError):
         why = found
         continue
-      if path := found.find(self._key, self._name):
+      if path := found.find(self.key, self.name + self.suffixes[1]):
         return path
       try:
         path = self._make(found)
@@ -134,32 +169,42 @@ class _Build:
     raise failures.Unavailable(f"no folder to compile in: {why}")
 
   def _make(self, kept):
-    """Compiles, again without most optimizations if the compiler crashes."""
+    source, made = (self.name + suffix for suffix in self.suffixes)
     with kept.making() as folder:
       # A file's name, without folder: the text may ask for it.
-      with open(
-          os.path.join(folder, self._name + ".cc"), "x", encoding="utf-8"
-      ) as file:
-        file.write(self._text)
-      ended = self._run(folder, self._options)
-      if _is_crash(ended):
-        ended = self._run(folder, [*self._options, "-O1"])
+      with open(os.path.join(folder, source), "x", encoding="utf-8") as file:
+        file.write(self.text)
+      ended = self._compiled(folder)
       if ended.late or ended.status:
         self._fail(ended)
-      return kept.store(folder, self._key, self._name)
+      return kept.store(folder, self.key, made, source)
+
+  def _compiled(self, folder):
+    """Compiles, and again without what the compiler cannot do."""
+    if path := self.header and self.header.header_path():
+      ended = self._run(folder, ["-include", path])
+      about_it = path in ended.output or "PCH" in ended.output
+      if not (_is_crash(ended) or ended.status and about_it):
+        return ended
+    ended = self._run(folder, [])
+    return self._run(folder, ["-O1"]) if _is_crash(ended) else ended
+
+  def header_path(self) -> str | None:
+    """Returns a header beside which it is precompiled, or None if it cannot."""
+    if self.key in _refused_headers:
+      return None
+    try:
+      return self.found_or_made().removesuffix(".gch")
+    except (failures.Failed, failures.Unavailable):
+      _refused_headers.add(self.key)
+      return None
 
   def _run(self, folder, options):
     """Runs the compiler's commands up to the first that fails."""
-    for command in self._compiler.commands(
-        self._name + ".cc",
-        self._name + ".so",
-        options,
-        self._libraries,
-        self._has_vectors,
-    ):
+    for command in self.commands(options):
       # Zig's own cache can be gigabytes.
       zig = {f"ZIG_{kind}_CACHE_DIR": folder for kind in ("LOCAL", "GLOBAL")}
-      ended = limits.run(command, self._within, folder, zig)
+      ended = limits.run(command, self.within, folder, zig)
       if ended.late or ended.status:
         break
     return ended
@@ -167,19 +212,19 @@ class _Build:
   def _fail(self, ended):
     if "No space left on device" in ended.output:
       raise OSError("no space left on device")
-    who = self._compiler.name
+    who = self.who
     if ended.late:
       raise failures.Failed(
-          f"{who} took more than {self._within.seconds} s ({SECONDS}) to compile"
-          f" {self._name}"
+          f"{who} took more than {self.within.seconds} s ({SECONDS}) to compile"
+          f" {self.name}"
       )
     if _TOO_LARGE.search(ended.output):
       raise failures.Failed(
-          f"{who} needs more than {self._within.megabytes} MB ({MEGABYTES}) to"
-          f" compile {self._name}"
+          f"{who} needs more than {self.within.megabytes} MB ({MEGABYTES}) to"
+          f" compile {self.name}"
       )
     what = "crashed on" if _is_crash(ended) else "refused"
-    raise failures.Failed(f"{who} {what} {self._name}: {_told(ended)}")
+    raise failures.Failed(f"{who} {what} {self.name}: {_told(ended)}")
 
 
 def _caches() -> Iterator[cache.Cache | OSError]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was compiled, below a folder: an entry for each key.
 
-An entry is a folder with a shared object, the hash of its content, and its text
-for debuggers. It is made beside the others and gets its name when it is
+An entry is a folder with a shared object or a precompiled header, the hash of
+its content, and its text for debuggers. It is made beside the others and gets its name when it is
 complete, so that processes need not wait for each other.
 """
 
@@ -52,22 +52,22 @@ class Cache:
     self.folder = folder
 
   def find(self, key: str, name: str) -> str | None:
-    """Returns the path of an object, or None if none is complete.
+    """Returns the path of what was made, or None if nothing is complete.
 
     Args:
       key: 64 hexadecimal digits.
-      name: the file's name, without ".so".
+      name: the file's name.
     """
     entry = os.path.join(self.folder, key)
     try:
       wanted = _content(entry, _HASH).decode("ascii", "replace")
-      if _hash(_content(entry, name + ".so")) != wanted:
+      if _hash(_content(entry, name)) != wanted:
         return None
     except OSError:
       return None
     with contextlib.suppress(OSError):  # Of a folder that cannot be written.
       os.utime(entry)
-    return os.path.join(entry, name + ".so")
+    return os.path.join(entry, name)
 
   @contextlib.contextmanager
   def making(self) -> Iterator[str]:
@@ -82,41 +82,42 @@ class Cache:
     finally:
       shutil.rmtree(path, ignore_errors=True)
 
-  def store(self, folder: str, key: str, name: str) -> str:
+  def store(self, folder: str, key: str, name: str, text: str) -> str:
     """Makes an entry of what is in a folder of `making`.
 
     Args:
-      folder: it has the object and its text, `name`.so and `name`.cc.
+      folder: it has two files.
       key: see `find`.
-      name: see `find`.
+      name: of the file that was made.
+      text: of the file that it was made of.
 
     Returns:
-      The object's path.
+      The path of what was made.
 
     Raises:
       OSError: it cannot be written, such as on a full disk.
     """
     made = os.path.join(folder, "entry")
     os.mkdir(made, 0o700)
-    for suffix, mode in ((".so", 0o700), (".cc", 0o600)):
-      path = os.path.join(made, name + suffix)
-      os.rename(os.path.join(folder, name + suffix), path)
+    for file, mode in ((name, 0o700), (text, 0o600)):
+      path = os.path.join(made, file)
+      os.rename(os.path.join(folder, file), path)
       os.chmod(path, mode)  # Not what the umask says.
     path = os.path.join(made, _HASH)
     with open(path, "x", encoding="ascii") as file:
       os.chmod(path, 0o600)
-      file.write(_hash(_content(made, name + ".so")))
+      file.write(_hash(_content(made, name)))
     path = self._renamed(made, key, name)
     self.evict()
     return path
 
   def _renamed(self, made, key, name):
-    """Gives an entry its name, unless there is one; returns the object's path."""
+    """Gives an entry its name, unless there is one; returns a file's path."""
     entry = os.path.join(self.folder, key)
     for _ in range(_TRIES):
       try:
         os.rename(made, entry)
-        return os.path.join(entry, name + ".so")
+        return os.path.join(entry, name)
       except OSError as error:
         if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
           raise

@@ -120,6 +120,21 @@ class Compiler(NamedTuple):
              *libraries, *["-lstdc++"][: len(libraries)], "-lm",
              "-o", made)  # fmt: skip
 
+  def precompiling(
+      self,
+      header: str,
+      made: str,
+      options: Sequence[str],
+      has_vectors: bool = True,
+  ) -> tuple[str, ...]:
+    """Returns the command that precompiles a header: `-include` then finds it.
+
+    g++ and clang++ look for it beside the header, with `.gch` after its name.
+    """
+    # Without "-c", g++ takes options for the linker as a wish to link.
+    return (*self.command, *self.flags(has_vectors), *options,
+            "-c", "-x", "c++-header", header, "-o", made)  # fmt: skip
+
 
 def _c_libraries():
   """Returns the paths of this process's C libraries."""
