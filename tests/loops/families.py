@@ -406,8 +406,9 @@ def same_in_each_step(a, b, c):
 )
 def changes(a, b, c, d):
   """Large arrays change in few places; something may need the old ones."""
-  by_lane = jnp.abs(c) % 90
-  shared = jnp.array([3, 98, 3, 50])
+  n = len(a)
+  by_lane = jnp.abs(c) % (n - 10)
+  shared = jnp.array([3, n - 2, 3, n // 2])
 
   def looked_up(table, rows, indices):
     def step(s, i):
@@ -421,7 +422,7 @@ def changes(a, b, c, d):
     return jnp.sin(lax.fori_loop(0, 4, step, x)).sum()
 
   def shifted_rows(x):
-    step = lambda x, i: (x.at[i].set(x[i - 1]), x[i, ::50])
+    step = lambda x, i: (x.at[i].set(x[i - 1]), x[i, :: n // 2])
     last, before = lax.scan(step, x, jnp.arange(1, 3))
     return jnp.sin(last).sum() + jnp.cos(before).sum()
 
@@ -430,7 +431,7 @@ def changes(a, b, c, d):
     zeros = jnp.zeros_like(x)
 
     def moved(x, i, j):
-      row = lax.dynamic_slice(x, (i, 0), (1, 100))
+      row = lax.dynamic_slice(x, (i, 0), (1, n))
       return lax.dynamic_update_slice(zeros, row, (j, 0))
 
     both = jax.jit(lambda x, i: moved(x, i, 0) + moved(x, 0, 2))
@@ -481,11 +482,13 @@ def changes(a, b, c, d):
 
   def from_a_part(x):
     step = lambda i, y: y.at[i].add(x[i] * y[i + 1])
-    return lax.fori_loop(0, 3, step, x[:90]), lax.fori_loop(0, 3, step, x[::-1])
+    return lax.fori_loop(0, 3, step, x[: n - 10]), lax.fori_loop(
+        0, 3, step, x[::-1]
+    )
 
   def signs_of_zeros(x):
     minus = jnp.where(x < 99, -0.0, x)
-    at = lax.dynamic_update_slice(jnp.zeros(200), minus, (d,))
+    at = lax.dynamic_update_slice(jnp.zeros(2 * n), minus, (d,))
     return 1 / lax.pad(minus, np.float32(0), ((3, 5, 0),)), 1 / at
 
   # Each is new, so that nothing else reads it.
@@ -503,6 +506,14 @@ def changes(a, b, c, d):
           read_by_condition, from_a_part, signs_of_zeros,
       )],
   )  # fmt: skip
+
+
+@_family(
+    (24,), (3, 24), (4,), (), dtypes=("float32", "float32", "int32", "int32")
+)
+def small_changes(a, b, c, d):
+  """The same of arrays that are in memory only where indices vary."""
+  return changes(a, b, c, d)
 
 
 @_family(

@@ -420,6 +420,25 @@ class TextTest(parameterized.TestCase):
     self.assertIn(" * (-1.0f)", text)
     self.assertIn("4.2949673e+09f", text)
 
+  def test_indices_that_vary(self):
+    """A step indexes memory: it copies no registers there."""
+
+    def varying(x):
+      step = lambda i, x: x.at[i].set(x[i - 1])
+      return jax.lax.fori_loop(1, 5, step, x)
+
+    def fixed(x):
+      step = lambda i, x: x.at[jnp.array([3, 1])].get() @ x[:2] * x
+      return jax.lax.fori_loop(1, 5, step, x)
+
+    for reference, n, in_registers in (
+        (varying, 17, False),
+        (varying, 16, True),
+        (fixed, 17, True),
+    ):
+      text = _text(reference, {"n": n})
+      self.assertEqual("float_v c" in text, in_registers, text)
+
   def test_changes_large_carries_in_place(self):
     def reference(x):
       step = lambda i, c: c.at[i].set(c[i] * 2)

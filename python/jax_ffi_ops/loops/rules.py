@@ -69,6 +69,11 @@ def find(name: str) -> Rule:
   return _rules.get(name) or Rule(_by_implementation)
 
 
+def has(name: str) -> bool:
+  """Returns whether a primitive has a rule of its own."""
+  return name in _rules
+
+
 def names() -> list[str]:
   """Returns the primitives that have a rule."""
   return sorted(_rules)

@@ -23,8 +23,13 @@ from jax_ffi_ops.loops import uniform
 from jax_ffi_ops.loops import values
 from jax_ffi_ops.loops.rules import rule
 
+# Carries of more elements are in memory if steps compute their indices: to
+# index registers, a step copies them to memory. So the gradient of diffrax'
+# Tsit5, which keeps 31 checkpoints, has half the lines.
+_MOST_INDEXED = 16
 
-def _variables(body, starts, lanes, others) -> list[values.Value]:
+
+def _variables(body, starts, lanes, others, indexed) -> list[values.Value]:
   """Returns what holds the carries of a loop.
 
   Args:
@@ -32,10 +37,13 @@ def _variables(body, starts, lanes, others) -> list[values.Value]:
     starts: the carries before the first step.
     lanes: which of them will differ between lanes.
     others: what else the loop reads.
+    indexed: the numbers of the carries that steps read or change at indices
+      that vary.
   """
   found = []
   for k, (start, own) in enumerate(zip(starts, lanes, strict=True)):
-    if values.is_small(start.shape):
+    most = _MOST_INDEXED if k in indexed else values.SMALL
+    if values.is_small(start.shape, most):
       found.append(_variable(body, start, own))
       continue
     # Memory that nothing reads later becomes the carry without a copy.
@@ -43,6 +51,10 @@ def _variables(body, starts, lanes, others) -> list[values.Value]:
     keep = body.writer.copied if start.reads & rest else body.changing
     found.append(keep(start, own))
   return found
+
+
+def _constants(args) -> list[int]:
+  return [i for i, x in enumerate(args) if isinstance(x, values.Constant)]
 
 
 def _variable(body, start: values.Value, lanes: bool) -> values.Value:
@@ -119,7 +131,9 @@ def _scan(body, equation, *args):
   fixed = [_constant(body, x) for x in args[:consts]]
   xs = [writer.in_memory(x) for x in args[consts + carries :]]
   starts = args[consts : consts + carries]
-  carry = _variables(body, starts, lanes, [*fixed, *xs])
+  indexed = changes.indexed_by_scan(params, _constants(args))
+  indexed = {i - consts for i in indexed}
+  carry = _variables(body, starts, lanes, [*fixed, *xs], indexed)
   ys = list(equation.destinations[carries:])
   for k, variable in enumerate(equation.of.outvars[carries:]):
     if ys[k] is None and equation.uses[carries + k]:
@@ -152,7 +166,9 @@ def _while(body, equation, *args):
   ragged, lanes = uniform.while_loop(params, [x.lanes for x in args])
   fixed = [_constant(body, x) for x in args[: first + second]]
   of_cond, of_body = fixed[:first], fixed[first:]
-  carry = _variables(body, args[first + second :], lanes, fixed)
+  indexed = changes.indexed_by_while(params, _constants(args))
+  indexed = {i - first - second for i in indexed}
+  carry = _variables(body, args[first + second :], lanes, fixed, indexed)
   pinned = values.reads(fixed)
   with writer.block("while (true)"):
     kept = pinned | values.reads(carry)
@@ -215,11 +231,11 @@ def _cond(body, equation, which, *args):
   outs = []
   for k, (variable, own) in enumerate(zip(equation.of.outvars, lanes)):
     shape, dtype = jaxprs.physical(variable.aval)
-    if values.is_small(shape):
+    changed = _changed(body, branches, k, args, own)
+    if changed is None and values.is_small(shape):
       zero = values.Constant.of(np.zeros(shape, dtype))
       outs.append(_variable(body, zero, own))
       continue
-    changed = _changed(body, branches, k, args, own)
     # An operand changes once.
     is_new = changed is None or changed.reads & values.reads(outs)
     outs.append(writer.buffer(shape, dtype, own) if is_new else changed)
