@@ -7,6 +7,7 @@ load("//third_party/cuda:toolkit.bzl", "cuda_toolkit")
 load("//third_party/debian:debian.bzl", "hermetic_tools")
 load("//third_party/jaxlib:headers.bzl", "jaxlib_headers")
 load("//third_party/pypi:pypi.bzl", "pypi_install", "wheel_store")
+load("//third_party/pypi:sdist.bzl", "package_tests")
 load("//third_party/python:python.bzl", "local_python")
 load("//third_party/simd_sort:simd_sort.bzl", "simd_sort")
 
@@ -68,6 +69,13 @@ def xla_ffi_ops_repositories(
         cuda_toolkit(name = "xla_ffi_ops_cuda", path = cuda_path)
     if "xla_ffi_ops_simd_sort" not in skip:
         simd_sort(name = "xla_ffi_ops_simd_sort")
+    if "xla_ffi_ops_blackjax_tests" not in skip:
+        package_tests(
+            name = "xla_ffi_ops_blackjax_tests",
+            backend = "setuptools/build_meta.py",
+            lock = Label("//third_party/pypi:packages.lock"),
+            package = "blackjax",
+        )
     if "xla_ffi_ops_wheel_store" not in skip:
         wheel_store(name = "xla_ffi_ops_wheel_store")
     hermetic_tools(skip)

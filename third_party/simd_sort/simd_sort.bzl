@@ -1,25 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """x86-simd-sort's headers, out of NumPy's source distribution on PyPI."""
 
-load("//third_party/pypi:pip.bzl", "python_with_pip", "run_python")
-load("//third_party/python:python.bzl", "PYTHON_ATTRS", "python_of")
+load("//third_party/pypi:sdist.bzl", "unpack_sdist")
+load("//third_party/python:python.bzl", "PYTHON_ATTRS")
 
 _VERSION = "2.4.6"
 
 _SHA256 = "f3a3570c4a2a16746ac2c31a7c7c7b0c186b95ce902e33db6f28094ed7387dda"
-
-# Before it keeps a source distribution, pip asks the package's build system for its name. NumPy's
-# would compile for minutes; this one in its place knows the answer.
-_BACKEND = """
-import pathlib
-
-def prepare_metadata_for_build_wheel(folder, config_settings=None):
-  info = pathlib.Path(folder, "numpy-{version}.dist-info")
-  info.mkdir()
-  text = "Metadata-Version: 2.1\\nName: numpy\\nVersion: {version}\\n"
-  (info / "METADATA").write_text(text)
-  return info.name
-""".format(version = _VERSION)
 
 _BUILD = """\
 # SPDX-License-Identifier: Apache-2.0
@@ -38,24 +25,17 @@ cc_library(
 """.format(version = _VERSION)
 
 def _simd_sort_impl(rctx):
-    python = python_with_pip(rctx, python_of(rctx).path)
-    rctx.file("_lock.txt", "numpy=={} --hash=sha256:{}\n".format(_VERSION, _SHA256))
-    rctx.file("_backend/mesonpy.py", _BACKEND)
-    run_python(rctx, ["env", "PYTHONPATH={}".format(rctx.path("_backend")), python, "-s", "-m", "pip", "download"] + [
-        "--quiet",
-        "--no-deps",
-        "--no-binary=:all:",
-        "--no-build-isolation",
-        "--require-hashes",
-        "--requirement=_lock.txt",
-        "--dest=_package",
-    ], "Fetching x86-simd-sort of NumPy " + _VERSION)
-    folder = "numpy-{0}/numpy/_core/src/npysort/x86-simd-sort".format(_VERSION)
-    rctx.extract("_package/numpy-{}.tar.gz".format(_VERSION), output = "_package")
+    unpack_sdist(
+        rctx,
+        package = "numpy",
+        version = _VERSION,
+        requirement = "numpy=={} --hash=sha256:{}".format(_VERSION, _SHA256),
+        backend = "mesonpy.py",
+        folder = "_numpy",
+    )
     for name in ["LICENSE.md", "src"]:
-        rctx.execute(["mv", "_package/{}/{}".format(folder, name), name])
-    for scratch in ["_backend", "_lock.txt", "_package", "_pip"]:
-        rctx.delete(scratch)
+        rctx.execute(["mv", "_numpy/numpy/_core/src/npysort/x86-simd-sort/" + name, name])
+    rctx.delete("_numpy")
     rctx.file("BUILD.bazel", _BUILD, executable = False)
 
 simd_sort = repository_rule(
