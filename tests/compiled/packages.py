@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times loops of packages, as installed, by jit and by jax_ffi_ops.compile.
 
+Besides, it has programs that XLA's own benchmarks list as slow ones: `xla`.
+
 bazel run //tests/compiled:packages -- --only=dynamax
 
 Each time is the median of rounds in which both take turns. The last column has
@@ -21,7 +23,9 @@ import jax_ffi_ops
 from jax_ffi_ops.timing import rounds
 
 _ONLY = flags.DEFINE_list("only", None, "Which packages.")
-_ROWS = flags.DEFINE_list("rows", ["1", "64"], "How many rows a call has.")
+_ROWS = flags.DEFINE_list(
+    "rows", ["1", "64", "1000"], "How many rows a call has."
+)
 _ROUNDS = flags.DEFINE_integer("rounds", 7, "How often each is timed.")
 _CPU_TIME = flags.DEFINE_bool(
     "cpu_time",
@@ -269,7 +273,61 @@ def _numpyro():
   yield Loop("HMC, 100 steps", run, [jnp.float32(0.1)], [0])
 
 
+def _xla():
+  """Stated anew: programs that XLA's own benchmarks have, as slow ones."""
+  joints, nuclides = 35, 8
+
+  def mass_matrix(q):  # jax#26021
+    def joint(before, angle):
+      c, s = jnp.cos(angle), jnp.sin(angle)
+      own = jnp.array(
+          [[c, 0, s, 0.2], [s, 0, -c, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
+      )
+      after = before @ own
+      return after, (after[:3, 2], after[:3, 3])
+
+    axes, places = jax.lax.scan(joint, jnp.eye(4), q)[1]
+    moved = jnp.tril(jnp.ones((joints, joints)))[..., None]
+    moves = moved * jnp.cross(axes, places[:, None] - places)
+    turns = moved * axes
+    squares = lambda x: jnp.einsum("kix,kjx->ij", x, x)
+    return squares(moves) + 0.1 * squares(turns)
+
+  def rotations(matrix, steps):  # jax#36799
+    def step(state, x):
+      state = state @ (matrix + x * jnp.eye(3))
+      state = state / jnp.sqrt(jnp.sum(state**2))
+      return state, state[0]
+
+    return jax.lax.scan(step, jnp.eye(3), steps)[1]
+
+  def reactions(rates):  # of the kind of linx, jax#33666
+    def change(y):
+      flows = rates * y[:-1] * jnp.append(y[1:-1], 1)
+      return jnp.append(0, flows) - jnp.append(flows, 0)
+
+    def step(y, dt):
+      def newton(_, new):
+        wrong = new - y - dt * change(new)
+        slope = jnp.eye(nuclides) - dt * jax.jacfwd(change)(new)
+        return new - jnp.linalg.solve(slope, wrong)
+
+      new = jax.lax.fori_loop(0, 4, newton, y)
+      return new, new
+
+    start = jnp.full(nuclides, 1 / nuclides)
+    return jax.lax.scan(step, start, jnp.logspace(-4, 0, 200))[1]
+
+  yield Loop("mass matrix of 35 joints", mass_matrix, [jnp.ones(joints)], [0])
+  matrix = jnp.array([[0, -1.0, 0.2], [1, 0, 0.1], [0.3, 0, 1]])
+  args = [matrix, jnp.linspace(0, 1, 2000)]
+  yield Loop("2,000 matrices of 3 x 3", rotations, args, [0, None], True)
+  rates = jnp.geomspace(1.0, 1e4, nuclides - 1)
+  yield Loop("stiff reactions, 200 steps", reactions, [rates], [0])
+
+
 _PACKAGES = {
+    "xla": _xla,
     "dynamax": _dynamax,
     "diffrax": _diffrax,
     "blackjax": _blackjax,
