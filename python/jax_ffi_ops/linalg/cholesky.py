@@ -12,6 +12,9 @@ from jax_ffi_ops.linalg import triangular
 from jax_ffi_ops.linalg.operands import adjoint
 from jax_ffi_ops.ops.common import namesake
 
+# Before jax 0.11.2, a factor of a triangle has derivatives of the other one too.
+_IS_OF_TRIANGLE = jax.__version_info__ >= (0, 11, 2)
+
 
 def _reference(a, *, symmetrize):
   return jax.lax.linalg.cholesky(a, symmetrize_input=symmetrize)
@@ -37,6 +40,25 @@ _cholesky = kit.op(
     derivatives=kit.Derivatives(backward=_backward, residuals=("l",)),
     choice=operands.choice({}),
 )
+
+
+@jax.custom_jvp
+def _triangle(a):
+  """Returns matrices of which the lower triangle is read."""
+  return a
+
+
+@_triangle.defjvp
+def _triangle_jvp(primals, tangents):
+  """Returns the Hermitian tangent that has the given lower triangle."""
+  (a,), (a_dot,) = primals, tangents
+  half = jnp.tril(a_dot) * (1 - operands.identity(a.shape[-1], a) / 2)
+  return _triangle(a), half + adjoint(half)
+
+
+@jax.jit
+def _factor_of_triangle(a):
+  return _cholesky(_triangle(a) if _IS_OF_TRIANGLE else a, symmetrize=False)
 
 
 @kit.public(_cholesky)
@@ -68,7 +90,11 @@ def cholesky(
     return jnp.linalg.cholesky(
         a, upper=upper, symmetrize_input=symmetrize_input
     )
-  l = _cholesky(found, symmetrize=symmetrize_input)
+  l = (
+      _cholesky(found, symmetrize=True)
+      if symmetrize_input
+      else _factor_of_triangle(found)
+  )
   return adjoint(l) if upper else l
 
 
@@ -96,7 +122,7 @@ def cho_factor(
   found = operands.square(a)
   if found is None or not namesake.are_bools(lower):
     return jax.scipy.linalg.cho_factor(a, lower, overwrite_a, check_finite)
-  l = _cholesky(found if lower else adjoint(found), symmetrize=False)
+  l = _factor_of_triangle(found if lower else adjoint(found))
   return (l if lower else adjoint(l)), lower
 
 
