@@ -44,21 +44,29 @@ _CONSTANT = {"lfilter": "x", "solve_banded": "b", "tridiagonal_solve": "b"}
 _CONSTANTS = (0, 0.1, -1e-3, 1 / 3, 1234.567, -1e6, 1e6)
 
 
-def _results_of_the_reference(target, call):
+def _reference_of(target, call):
+  """Returns what computes the results of a call like this one."""
   op, rows = target.call.op, Rows(target, call.frame)
-  operands = [
-      rows.full(name, rows.of(name, call.arrays[name])) for name in op.operands
-  ]
   run = lambda *xs: op.reference(
       dict(zip(op.operands, xs)), target.call.attributes.plain
   )
   for _ in rows.loops:
     run = jax.vmap(run)
-  found = jax.jit(run)(*operands)
-  return [
-      rows.result(name, np.asarray(x).astype(b.dtype))
-      for (name, b), x in zip(rows.visible_results(), found, strict=True)
-  ]
+  run = jax.jit(run)
+
+  def results(call):
+    found = run(
+        *(
+            rows.full(name, rows.of(name, call.arrays[name]))
+            for name in op.operands
+        )
+    )
+    return [
+        rows.result(name, np.asarray(x).astype(b.dtype))
+        for (name, b), x in zip(rows.visible_results(), found, strict=True)
+    ]
+
+  return results
 
 
 class BothWaysTest(parameterized.TestCase):
@@ -76,10 +84,11 @@ class BothWaysTest(parameterized.TestCase):
     target, *_ = contract.targets(case)
     definition = Definition(case)
     drawn = right_calls.with_rows(target, definition, len(_CONSTANTS))
+    reference = _reference_of(target, drawn)
     for call in (drawn, self._constant(op, drawn)):
       ways = {
           "handler": call.frame.run(call.arrays),
-          "reference": _results_of_the_reference(target, call),
+          "reference": reference(call),
       }
       wanted = definition.results(target, call.frame, call.arrays)
       for way, results in ways.items():

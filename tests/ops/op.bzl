@@ -36,6 +36,28 @@ def row_tests(suite, more):
     """
     return ["{}.test_{}".format(suite, what) for what in _ROW_TESTS + more]
 
+# What an op that chooses elements has to show beside sort, whose quick test runs
+# all of the suite.
+_CHOICE_TESTS = [
+    "every_dtype",
+    "handler_broadcasts",
+    "handler_of_any_threads",
+    "handler_of_every_dtype",
+    "handler_of_many_ranges",
+    "handler_of_nothing",
+    "handler_of_operands_that_begin_anywhere",
+    "handler_of_other_attributes",
+    "handler_of_special_values",
+    "handler_refuses_shapes",
+    "jit",
+    "partitioned_automatically",
+    "vmap_over_each_axis",
+]
+
+def choice_tests(suite, more = []):
+    """The `quick` tests of an op that chooses elements; arguments as of row_tests."""
+    return ["{}.test_{}".format(suite, what) for what in _CHOICE_TESTS + more]
+
 def op_test(name, cuda = True, handlers = ["fwd", "bwd"], emulated = None, quick = [], deps = []):
     """The tests of an op, in its folder below tests/ops.
 
