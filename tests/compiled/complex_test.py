@@ -75,7 +75,8 @@ def _numbers(dtype, *shape, scale=1):
 class ComplexTest(parameterized.TestCase):
 
   @parameterized.product(
-      dtype=("complex64", "complex128"), scale=(1, 1e-2, 1e2)
+      dtype=("complex64", "complex128") if THOROUGH else ("complex64",),
+      scale=(1, 1e-2, 1e2),
   )
   def test_functions(self, dtype, scale):
     """The error of each number is small beside its absolute value."""
@@ -121,7 +122,7 @@ class ComplexTest(parameterized.TestCase):
     function = compile(_functions if THOROUGH else _few, strict=True)
     together = jax.vmap(function)(a, b)
     alone = function(a[5], b[5])
-    same = lambda x, y: np.testing.assert_array_equal(x[5], y)
+    same = lambda x, y: np.testing.assert_array_equal(np.asarray(x)[5], y)
     jax.tree.map(same, together, alone)
 
   def test_no_square_overflows(self):

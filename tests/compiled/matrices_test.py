@@ -69,8 +69,8 @@ _FUNCTIONS = {f.__name__: f for f in (_cholesky, _lu, _solve, _eigh, _qr, _svd)}
 
 # Rows of a matrix, and how many: g++ takes a second or two for each.
 _SIZES = ((2, 1), (5, 1), (5, 20), (32, 1)) if THOROUGH else ((5, 20),)
-# One with pivots, and one that iterates.
-_ALONE = tuple(_FUNCTIONS) if THOROUGH else ("_lu", "_eigh")
+# One that iterates.
+_ALONE = tuple(_FUNCTIONS) if THOROUGH else ("_eigh",)
 _DIFFERENTIATED = ("_solve", "_eigh", "_qr") if THOROUGH else ("_solve",)
 
 
@@ -86,7 +86,7 @@ class MatricesTest(parameterized.TestCase):
     n, rows = size
     a = _operands(rows, n)
     found = jax.vmap(compile(_FUNCTIONS[name], strict=True))(a)
-    expected = jax.vmap(_FUNCTIONS[name])(a)
+    expected = jax.jit(jax.vmap(_FUNCTIONS[name]))(a)
     # Rounded to 2^-24, times up to 32 rows and small condition numbers.
     close = lambda x, y: np.testing.assert_allclose(x, y, 1e-3, 1e-3)
     jax.tree.map(close, found, expected)
@@ -95,7 +95,7 @@ class MatricesTest(parameterized.TestCase):
   def test_bits_do_not_depend_on_rows(self, name):
     a = _operands(20, 5)
     function = compile(_FUNCTIONS[name], strict=True)
-    same = lambda x, y: np.testing.assert_array_equal(x[7], y)
+    same = lambda x, y: np.testing.assert_array_equal(np.asarray(x)[7], y)
     jax.tree.map(same, jax.vmap(function)(a), function(a[7]))
 
   @parameterized.product(name=_DIFFERENTIATED)
@@ -106,7 +106,7 @@ class MatricesTest(parameterized.TestCase):
 
     a = _operands(20, 5)
     found = jax.vmap(jax.grad(compile(loss, strict=True)))(a)
-    expected = jax.vmap(jax.grad(loss))(a)
+    expected = jax.jit(jax.vmap(jax.grad(loss)))(a)
     np.testing.assert_allclose(found, expected, 1e-3, 1e-3)
 
 

@@ -127,7 +127,7 @@ class BitsTest(parameterized.TestCase):
             jax.random.key_data(ours), jax.random.key_data(theirs)
         )
 
-  @parameterized.product(partitionable=(True, False), n=(1, 3, 19))
+  @parameterized.product(partitionable=(True, False), n=(1, 19))
   def test_rows_of_keys(self, partitionable, n):
     """Rows that are shorter than a vector, and not."""
     with jax.threefry_partitionable(partitionable):
@@ -140,7 +140,7 @@ class BitsTest(parameterized.TestCase):
           ),
       ):
         found, expected = (
-            jax.vmap(jax.vmap(lambda k, f=f: f(k, (n,))))(several)
+            jax.jit(jax.vmap(jax.vmap(lambda k, f=f: f(k, (n,)))))(several)
             for f in (ours, theirs)
         )
         np.testing.assert_array_equal(found, expected)

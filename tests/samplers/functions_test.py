@@ -229,7 +229,7 @@ class FunctionsTest(SameTest):
       start = jax.random.key(6), jnp.zeros(300)
       return jnp.sum(jax.lax.scan(step, start, length=3)[1])
 
-    expected = jax.value_and_grad(lambda s: walk(jax.random, s))(1.5)
+    expected = jax.jit(jax.value_and_grad(lambda s: walk(jax.random, s)))(1.5)
     found = jax.jit(jax.value_and_grad(lambda s: walk(random, s)))(1.5)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
     draw = jax.jit(lambda data: random.normal(jax.random.wrap_key_data(data),
