@@ -16,7 +16,8 @@ _ROW_KERNELS = ("LongRowKernel", "RowKernel")
 _SCAN_KERNELS = ("ScanKernel", "TotalsKernel", "JoinPiecesKernel")
 # ScanArgs<RecurrenceScan<float> >, whether these are rows: some have vectors.
 _SCAN_ROWS = re.compile(
-    r"ScanArgs<.*(?:[fF]loat(?:16)?|double)> ?>, (?:\(bool\))?(1|true)>"
+    r"ScanArgs<.*(?:NumberScan<.*|(?:[fF]loat(?:16)?|double)> ?>),"
+    r" (?:\(bool\))?(1|true)>"
 )
 
 # RowArgs<..., sums over rows>, elements per access, ...

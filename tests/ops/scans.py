@@ -35,6 +35,17 @@ _AXES = (
     ((2, 3, 1), 1),
 )
 
+# Where the tiles of a GPU's blocks meet: threads have 8 steps, a warp has 256 of
+# a row, and a block has 4096, or 128 of 32 columns. Blocks share the last ones.
+_TILES = tuple(((n,), 0) for n in (1, 255, 257)) + (((0, 3), 0), ((9, 35), 0))
+_LARGE_TILES = (
+    *(((n,), 0) for n in (4095, 4096, 4097)),
+    *(((n, 33), 0) for n in (127, 128, 129)),
+    ((1, 1100, 3), 1),
+    ((33_000,), 0),
+)
+_OF_EACH_SIZE = frozenset(map(jnp.dtype, ("i1", jnp.bfloat16, "f4", "f8")))
+
 
 def accumulate(ufunc, x, axis=-1, *, reverse):
   """Returns NumPy's scan, in the dtype of x."""
@@ -113,9 +124,20 @@ class ScanTest(absltest.TestCase):
       for reverse in (False, True):
         yield self.array(dtype, shape), axis, reverse
 
+  def tiles(self, dtype):
+    places = _TILES + _LARGE_TILES * (jnp.dtype(dtype) in _OF_EACH_SIZE)
+    for i, (shape, axis) in enumerate(places):
+      yield self.array(dtype, shape), axis, i % 2 == 0
+
+  def test_tiles(self):
+    self._check_calls(self.tiles)
+
   def test_definition(self):
+    self._check_calls(self.calls)
+
+  def _check_calls(self, calls_of):
     for dtype in self.dtypes:
-      calls = list(self.calls(dtype))
+      calls = list(calls_of(dtype))
       # One program: to compile one for each call takes most of the time.
       results = jax.jit(lambda calls=calls: [self.op(*call) for call in calls])
       for (x, axis, reverse), y in zip(calls, results(), strict=True):
@@ -202,14 +224,22 @@ class SplitScanTest(ScanTest):
 
   def test_from_a_start(self):
     """What comes before an array is like one more element."""
-    scan_from = kit.ops_of(self.op)[1]
     # Several rows and columns, pieces of columns, rows that threads share, and
-    # short ones. The first element of the axis is the start.
-    shapes = (
+    # short ones.
+    self._check_starts(
+        self.dtypes,
         ((301,), 0), ((1,), 0), ((3, 2, 5), 1), ((3, 41), 1), ((2, 31, 1100), 1),
         ((2, 90_000), 1), _BLOCKS, ((700, 8), 1),
     )  # fmt: skip
-    for dtype in self.dtypes:
+
+  def test_tiles_from_a_start(self):
+    few = _OF_EACH_SIZE.intersection(map(jnp.dtype, self.dtypes))
+    self._check_starts(few, ((4100,), 0), ((3, 9, 35), 1), ((1, 1101, 3), 1))
+
+  def _check_starts(self, dtypes, *shapes):
+    """The first element of an axis is the start."""
+    scan_from = kit.ops_of(self.op)[1]
+    for dtype in dtypes:
       calls = []
       for (shape, axis), reverse in itertools.product(shapes, (False, True)):
         x = self.array(dtype, shape)

@@ -9,10 +9,13 @@
 #include "xla_ffi_ops/handler/checks.h"
 #include "xla_ffi_ops/handler/dtype.h"
 #include "xla_ffi_ops/handler/handler.h"
+#include "xla_ffi_ops/scans/scan_call.h"
 #include "xla_ffi_ops/scans/scan_kernel.h"
 #include "xla_ffi_ops/scans/scan_ops.h"
 #include "xla_ffi_ops/threads/handler_result.h"
 #include "xla_ffi_ops/threads/parallel.h"
+#include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/types.h"
 
 namespace xla_ffi_ops {
 
@@ -27,6 +30,13 @@ template <typename Op>
 ffi::DataType StartDType(ffi::DataType x) {
   return Dispatch(ScanDTypes<Op>(), x, [](auto tag) {
     return kDTypeOf<typename Op::template Start<TypeOf<decltype(tag)>>>;
+  });
+}
+
+template <typename Op>
+NumberFormat MemoryFormat(ffi::DataType x) {
+  return Dispatch(ScanDTypes<Op>(), x, [](auto tag) {
+    return NumberFormatOf<TypeOf<decltype(tag)>>();
   });
 }
 
@@ -53,13 +63,43 @@ HandlerResult ScanTotals(const CpuContext& device,
                          const void* x, void* totals, int64_t rows,
                          int64_t columns);
 
+namespace internal {
+
+// Run a call on a device. `dtype` is that of its x.
+template <typename Op>
+HandlerResult RunScan(const CpuContext& device, ffi::DataType dtype,
+                      const ScanCall& call) {
+  return ScanRows(device,
+                  MakeScanOf<Op>(dtype, call.n, call.reverse, call.starts),
+                  call.x, call.y, call.rows, call.columns);
+}
+template <typename Op>
+HandlerResult RunScan(Cuda device, ffi::DataType, const ScanCall& call) {
+  LaunchScanOf<Op>(device, call);
+  return ffi::Error::Success();
+}
+template <typename Op>
+HandlerResult RunTotals(const CpuContext& device, ffi::DataType dtype,
+                        const ScanCall& call) {
+  return ScanTotals(device,
+                    MakeScanOf<Op>(dtype, call.n, call.reverse, call.starts),
+                    call.x, call.y, call.rows, call.columns);
+}
+template <typename Op>
+HandlerResult RunTotals(Cuda device, ffi::DataType, const ScanCall& call) {
+  LaunchTotalsOf<Op>(device, call);
+  return ffi::Error::Success();
+}
+
+}  // namespace internal
+
 // The handler of an operation of scan_ops.h: scans x, [leading..., n,
 // trailing...], to y. If there is a `start`, [leading..., trailing...], scans
 // start from that.
-template <typename Op, typename... Start>
-HandlerResult ScanAlongAxis(CpuContext device, bool reverse,
-                            int64_t trailing_rank, ffi::AnyBuffer x,
-                            Start... start, ffi::Result<ffi::AnyBuffer> y) {
+template <typename Op, typename... Start, typename Device>
+HandlerResult ScanAlongAxis(Device device, bool reverse, int64_t trailing_rank,
+                            ffi::AnyBuffer x, Start... start,
+                            ffi::Result<ffi::AnyBuffer> y) {
   Dim n = kUnknownDim;
   const auto dtype = x.element_type();
   Checks checks;
@@ -72,15 +112,17 @@ HandlerResult ScanAlongAxis(CpuContext device, bool reverse,
   if (!checks.ok()) return checks.error();
   const void* starts = nullptr;
   ((starts = start.untyped_data()), ...);
-  return ScanRows(device, internal::MakeScanOf<Op>(dtype, n, reverse, starts),
-                  x.untyped_data(), y->untyped_data(), Product(checks.loops()),
-                  Product(checks.trailing()));
+  return internal::RunScan<Op>(
+      device, dtype,
+      {internal::MemoryFormat<Op>(dtype), x.untyped_data(), starts,
+       y->untyped_data(), Product(checks.loops()), n,
+       Product(checks.trailing()), reverse});
 }
 
 // The handler of what all elements make: of x likewise, [leading...,
 // trailing...]. It has the dtype of a start.
-template <typename Op>
-HandlerResult TotalAlongAxis(CpuContext device, int64_t trailing_rank,
+template <typename Op, typename Device>
+HandlerResult TotalAlongAxis(Device device, int64_t trailing_rank,
                              ffi::AnyBuffer x,
                              ffi::Result<ffi::AnyBuffer> total) {
   static_assert(Op::kHasTotals);
@@ -92,10 +134,11 @@ HandlerResult TotalAlongAxis(CpuContext device, int64_t trailing_rank,
   if (!checks.ok()) return checks.error();
   checks.Result("total", *total, internal::StartDType<Op>(dtype), {});
   if (!checks.ok()) return checks.error();
-  return ScanTotals(
-      device, internal::MakeScanOf<Op>(dtype, n, /*reverse=*/false, nullptr),
-      x.untyped_data(), total->untyped_data(), Product(checks.loops()),
-      Product(checks.trailing()));
+  return internal::RunTotals<Op>(
+      device, dtype,
+      {internal::MemoryFormat<Op>(dtype), x.untyped_data(), /*starts=*/nullptr,
+       total->untyped_data(), Product(checks.loops()), n,
+       Product(checks.trailing()), /*reverse=*/false});
 }
 
 // Exports ScanAlongAxis as a handler, ScanAlongAxis from a start, and

@@ -61,10 +61,18 @@ class RunningSumsTest(scans.SplitScanTest):
       np.testing.assert_array_equal(y, wanted.astype(np.float32))
 
   def test_totals(self):
+    self._check_totals(self.calls)
+
+  def test_totals_of_tiles(self):
+    self._check_totals(self.tiles)
+
+  def _check_totals(self, calls_of):
     total = kit.ops_of(cumsum)[2]
     for dtype in kit.NUMBERS:
-      for x, axis, _ in self.calls(dtype):
-        y = total(x, axis=axis)
+      calls = [(x, axis) for x, axis, _ in calls_of(dtype)]
+      # One program: to compile one for each call takes most of the time.
+      results = jax.jit(lambda cs=calls: [total(x, axis=a) for x, a in cs])
+      for (x, axis), y in zip(calls, results(), strict=True):
         self.assertEqual(y.dtype, self.start_type(x.dtype))
         if jnp.issubdtype(dtype, jnp.integer):
           np.testing.assert_array_equal(y, np.sum(x, axis, dtype))

@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstdint>
 #include <type_traits>
 
 #include "xla_ffi_ops/vec/convert.cuh"
@@ -121,6 +122,19 @@ __device__ inline double ShuffleNumber(double x, int mask) {
 __device__ inline DeviceComplex<double> ShuffleNumber(DeviceComplex<double> x,
                                                       int mask) {
   return {ShuffleNumber(x.re, mask), ShuffleNumber(x.im, mask)};
+}
+
+// x 2^e. (ldexp takes more registers.)
+__device__ inline double Scaled(double x, int64_t e) {
+  constexpr int64_t kMost = 2100;  // takes any x out of the range of double
+  const int power =
+      static_cast<int>(e > kMost ? kMost : (e < -kMost ? -kMost : e));
+  const int third = power / 3;
+  const auto two_to_the = [](int64_t part) {
+    return DeviceBitCast<double>((1023 + part) << 52);
+  };
+  const double some = two_to_the(third);
+  return x * some * some * two_to_the(power - 2 * third);
 }
 
 }  // namespace internal

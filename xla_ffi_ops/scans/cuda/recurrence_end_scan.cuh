@@ -13,24 +13,10 @@
 #include "xla_ffi_ops/scans/cuda/recurrence_scan.cuh"
 #include "xla_ffi_ops/scans/recurrences/recurrence.h"
 #include "xla_ffi_ops/scans/recurrences/recurrence_end.h"
-#include "xla_ffi_ops/vec/convert.cuh"
 #include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops {
 namespace internal {
-
-// x 2^e. (ldexp takes more registers.)
-__device__ inline double Scaled(double x, int64_t e) {
-  constexpr int64_t kMost = 2100;  // takes any x out of the range of double
-  const int power =
-      static_cast<int>(e > kMost ? kMost : (e < -kMost ? -kMost : e));
-  const int third = power / 3;
-  const auto two_to_the = [](int64_t part) {
-    return DeviceBitCast<double>((1023 + part) << 52);
-  };
-  const double some = two_to_the(third);
-  return x * some * some * two_to_the(power - 2 * third);
-}
 
 template <typename T>
 struct RecurrenceEndScan {

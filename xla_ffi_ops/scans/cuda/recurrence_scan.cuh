@@ -34,6 +34,7 @@ struct RecurrenceScan {
   using Element = typename ElementTypes<T>::Element;
   using Wide = typename ElementTypes<T>::Wide;
   using Carry = Element;
+  using Result = Element;
   struct Item {
     Element a, b;
   };
@@ -56,7 +57,8 @@ struct RecurrenceScan {
   };
   // 32 bytes of an operand, or as many steps as a vector has.
   static constexpr int kSteps = sizeof(T) == 2 ? 8 : 32 / sizeof(T);
-  static constexpr int kSlotBytes = sizeof(T);
+  static constexpr int kStatesAtOnce = sizeof(T) == 2 ? 4 : 8;
+  static constexpr bool kIsAlwaysSure = false;
 
   int64_t n, columns;
   Recurrence<T> call;
@@ -70,9 +72,8 @@ struct RecurrenceScan {
             row,
             column};
   }
-  __device__ T* Result(const Place& place, int64_t i) const {
-    return place.h[i];
-  }
+  __device__ T* Slot(const Place& place, int64_t i) const { return place.h[i]; }
+  __device__ int SlotBytes() const { return sizeof(T); }
 
   template <bool kRows>
   __device__ void Load(const Place& place, int64_t first, int count,
@@ -128,6 +129,7 @@ struct RecurrenceScan {
   __device__ Element Step(const Item& item, Element h) const {
     return MulAdd(item.a, h, item.b);
   }
+  __device__ Element ResultOf(Element h) const { return h; }
   // From the first NaN on, all is NaN.
   __device__ bool IsSure(Element first, Element h) const {
     return IsFinite(h) || IsNan(first);

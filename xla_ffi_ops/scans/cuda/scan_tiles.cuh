@@ -5,8 +5,10 @@
 //   using State;  // what several steps make of what is before them
 //   using Carry;  // what a step gives to the next one
 //   using Local;  // a state while one thread makes it
-//   static constexpr int kSteps;      // of a thread
-//   static constexpr int kSlotBytes;  // of a result
+//   using Result;  // what a step writes
+//   static constexpr int kSteps;          // of a thread
+//   static constexpr int kStatesAtOnce;   // that fit a thread's registers
+//   static constexpr bool kIsAlwaysSure;  // if so, no plain loop is compiled
 //   int64_t n, columns;
 //   Place At(int64_t row, int64_t column);    // where a column is
 //   void Load<kRows>(place, first, count, items);  // from step `first` on
@@ -17,12 +19,14 @@
 //   Carry Start(place);
 //   Carry After(State, Carry before);
 //   Carry Step(item, Carry before);           // as a plain loop computes it
+//   Result ResultOf(Carry);
 //   bool IsSure(Carry first, Carry result);   // whether it is what a plain
 //                                             // loop has; else one computes it
 //   void Store<kRows>(place, first, count, results);
 //   void StoreOne(place, i, result);
 //   void SaveTotal(place, begin, State);      // of the steps from `begin` on
-//   Slot* Result(place, i);                   // the memory of a result
+//   Slot* Slot(place, i);                     // the memory of a result
+//   int SlotBytes();
 //
 // A block scans a row, or 32 columns, in tiles. Each thread makes a state of
 // some successive steps. Then it knows what is before its first step, and takes
@@ -37,6 +41,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "xla_ffi_ops/cuda/shared_memory.cuh"
 #include "xla_ffi_ops/vec/device.h"
@@ -65,17 +70,18 @@ struct ScanArgs {
 
 // Several pieces: what a piece makes, and later what is before it, waits in the
 // memory of its first results. (A word at a time: registers have no addresses.)
-template <typename Scan, typename Value>
-__device__ inline void Save(const Scan& scan, const typename Scan::Place& place,
-                            int64_t begin, const Value& value) {
-  constexpr int kBytes = Scan::kSlotBytes;
-  static_assert(sizeof(Value) % kBytes == 0 && sizeof(Value) % 4 == 0);
-  uint32_t words[sizeof(Value) / 4];
-  memcpy(words, &value, sizeof(Value));
+template <int kBytes, typename Scan, int kWords>
+__device__ inline void SaveWords(const Scan& scan,
+                                 const typename Scan::Place& place,
+                                 int64_t begin,
+                                 const uint32_t (&words)[kWords]) {
+  static_assert(4 * kWords % kBytes == 0);
 #pragma unroll
-  for (int i = 0; i < static_cast<int>(sizeof(Value)) / kBytes; ++i) {
-    auto* const to = scan.Result(place, begin + i);
-    if constexpr (kBytes < 4) {
+  for (int i = 0; i < 4 * kWords / kBytes; ++i) {
+    auto* const to = scan.Slot(place, begin + i);
+    if constexpr (kBytes == 1) {
+      *reinterpret_cast<uint8_t*>(to) = words[i / 4] >> i % 4 * 8;
+    } else if constexpr (kBytes == 2) {
       *reinterpret_cast<uint16_t*>(to) = words[i / 2] >> i % 2 * 16;
     } else {
 #pragma unroll
@@ -85,16 +91,18 @@ __device__ inline void Save(const Scan& scan, const typename Scan::Place& place,
     }
   }
 }
-template <typename Value, typename Scan>
-__device__ inline Value Saved(const Scan& scan,
-                              const typename Scan::Place& place,
-                              int64_t begin) {
-  constexpr int kBytes = Scan::kSlotBytes;
-  uint32_t words[sizeof(Value) / 4] = {};
+
+template <int kBytes, typename Scan, int kWords>
+__device__ inline void SavedWords(const Scan& scan,
+                                  const typename Scan::Place& place,
+                                  int64_t begin, uint32_t (&words)[kWords]) {
 #pragma unroll
-  for (int i = 0; i < static_cast<int>(sizeof(Value)) / kBytes; ++i) {
-    const auto* const from = scan.Result(place, begin + i);
-    if constexpr (kBytes < 4) {
+  for (int i = 0; i < 4 * kWords / kBytes; ++i) {
+    const auto* const from = scan.Slot(place, begin + i);
+    if constexpr (kBytes == 1) {
+      const uint32_t byte = *reinterpret_cast<const uint8_t*>(from);
+      words[i / 4] |= byte << i % 4 * 8;
+    } else if constexpr (kBytes == 2) {
       const uint32_t half = *reinterpret_cast<const uint16_t*>(from);
       words[i / 2] |= half << i % 2 * 16;
     } else {
@@ -104,6 +112,41 @@ __device__ inline Value Saved(const Scan& scan,
       }
     }
   }
+}
+
+// Calls fn with the bytes of a slot, of which kMost is a multiple.
+template <int kMost, typename Fn>
+__device__ inline void WithSlotBytes(int bytes, Fn fn) {
+  if constexpr (kMost % 16 == 0) {
+    if (bytes == 16) return fn(std::integral_constant<int, 16>());
+  }
+  if constexpr (kMost % 8 == 0) {
+    if (bytes == 8) return fn(std::integral_constant<int, 8>());
+  }
+  if (bytes == 4) return fn(std::integral_constant<int, 4>());
+  if (bytes == 2) return fn(std::integral_constant<int, 2>());
+  fn(std::integral_constant<int, 1>());
+}
+
+template <typename Scan, typename Value>
+__device__ inline void Save(const Scan& scan, const typename Scan::Place& place,
+                            int64_t begin, const Value& value) {
+  static_assert(sizeof(Value) % 4 == 0);
+  uint32_t words[sizeof(Value) / 4];
+  memcpy(words, &value, sizeof(Value));
+  WithSlotBytes<sizeof(Value)>(scan.SlotBytes(), [&](auto bytes) {
+    SaveWords<bytes>(scan, place, begin, words);
+  });
+}
+
+template <typename Value, typename Scan>
+__device__ inline Value Saved(const Scan& scan,
+                              const typename Scan::Place& place,
+                              int64_t begin) {
+  uint32_t words[sizeof(Value) / 4] = {};
+  WithSlotBytes<sizeof(Value)>(scan.SlotBytes(), [&](auto bytes) {
+    SavedWords<bytes>(scan, place, begin, words);
+  });
   Value value;
   memcpy(&value, words, sizeof(Value));
   return value;
@@ -116,7 +159,7 @@ __device__ inline typename Scan::Carry PlainSteps(
     int64_t end, typename Scan::Carry carry) {
   for (int64_t i = begin; i < end; ++i) {
     carry = scan.Step(scan.LoadOne(place, i), carry);
-    if constexpr (kStores) scan.StoreOne(place, i, carry);
+    if constexpr (kStores) scan.StoreOne(place, i, scan.ResultOf(carry));
   }
   return carry;
 }
@@ -291,27 +334,33 @@ __device__ inline void ScanTiles(const Args& args) {
         carry = scan.After(shared.totals[w][lane], carry);
       }
       if constexpr (kRows) carry = scan.After(before, carry);
-      Carry results[Scan::kSteps];
+      typename Scan::Result results[Scan::kSteps];
 #pragma unroll
       for (int i = 0; i < Scan::kSteps; ++i) {
         if (i < count) carry = scan.Step(items[i], carry);
-        results[i] = carry;
+        results[i] = scan.ResultOf(carry);
       }
       // What is infinite or NaN stays so: the last step tells.
-      if (!scan.IsSure(start, carry) && strip.is_there) shared.unsure[turn] = 1;
-      if (threadIdx.x == 0 && threadIdx.y == 0) shared.unsure[1 - turn] = 0;
+      if constexpr (!Scan::kIsAlwaysSure) {
+        if (!scan.IsSure(start, carry) && strip.is_there) {
+          shared.unsure[turn] = 1;
+        }
+        if (threadIdx.x == 0 && threadIdx.y == 0) shared.unsure[1 - turn] = 0;
+      }
       if (is_last) shared.carry[1 - turn][lane] = carry;
       __syncthreads();
-      if (shared.unsure[turn] == 0) {
+      if (Scan::kIsAlwaysSure || shared.unsure[turn] == 0) {
         scan.template Store<kRows>(strip.place, first, count, results);
         continue;
       }
-      if (is_first && strip.is_there) {
-        const int64_t tile_end = end - tile < size ? end : tile + size;
-        shared.carry[1 - turn][lane] =
-            PlainSteps<true>(scan, strip.place, tile, tile_end, start);
+      if constexpr (!Scan::kIsAlwaysSure) {
+        if (is_first && strip.is_there) {
+          const int64_t tile_end = end - tile < size ? end : tile + size;
+          shared.carry[1 - turn][lane] =
+              PlainSteps<true>(scan, strip.place, tile, tile_end, start);
+        }
+        __syncthreads();
       }
-      __syncthreads();
     }
   }
 }
@@ -335,7 +384,7 @@ __global__ void __launch_bounds__(128)
   using Scan = typename Args::Scan;
   using State = typename Scan::State;
   using Carry = typename Scan::Carry;
-  constexpr int kAtOnce = Scan::kSlotBytes < 4 ? 4 : 8;  // in registers
+  constexpr int kAtOnce = Scan::kStatesAtOnce;
   const Scan& scan = args.scan;
   const int64_t all = args.rows * scan.columns;
   for (int64_t index = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -358,9 +407,11 @@ __global__ void __launch_bounds__(128)
         Save(scan, place, begin, carry);
         const Carry before = carry;
         carry = scan.After(states[i], before);
-        if (!scan.IsSure(before, carry)) {
-          carry = PlainSteps<false>(scan, place, begin, args.End(piece + i),
-                                    before);
+        if constexpr (!Scan::kIsAlwaysSure) {
+          if (!scan.IsSure(before, carry)) {
+            carry = PlainSteps<false>(scan, place, begin, args.End(piece + i),
+                                      before);
+          }
         }
       }
     }
