@@ -54,6 +54,42 @@ def _draw(dtype, *shape):
   return np.random.default_rng(shape).normal(size=shape).astype(dtype)
 
 
+def _condition(a):
+  """Returns the condition number of the exponential, in Frobenius norms.
+
+  It is |L| |A| / |e^A| for the derivative L, whose columns are blocks of
+  exponentials.
+  """
+  n = len(a)
+  zero = np.zeros_like(a)
+  columns = []
+  for i, j in np.ndindex(n, n):
+    direction = zero.copy()
+    direction[i, j] = 1
+    block = _series(np.block([[a, direction], [zero, a]]))
+    columns.append(block[:n, n:].ravel())
+  derivative = np.linalg.norm(np.float64(columns), 2)
+  return derivative * np.linalg.norm(a) / np.linalg.norm(_series(a))
+
+
+def _of_norms(dtype):
+  """Yields matrices of 4 rows and norms from 1e-3 to 1e3."""
+  rng = np.random.default_rng(4)
+  random = rng.normal(size=(4, 4))
+  q, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+  one, above = np.eye(4), np.triu(random, 1)
+  for size in (1e-3, 0.3, 1, 3, 10, 30, 100, 1e3):
+    scaled = lambda x, size=size: x * size / np.linalg.norm(x)
+    yield "skew", size, scaled(random - random.T)
+    yield "negative", size, scaled(-random @ random.T)
+    yield "nilpotent", size, scaled(above)
+    if size <= 100:  # Of larger ones, squarings lose digits: so do SciPy's.
+      yield "defective", size, q @ (scaled(np.eye(4, k=1)) - one) @ q.T
+    if size <= 30:  # The exponentials of others are not finite in float32.
+      yield "random", size, scaled(random)
+      yield "triangular", size, scaled(above + np.diag([1, -1, 0, 2]))
+
+
 class ExponentialTestCase(parameterized.TestCase):
 
   def setUp(self):
@@ -90,6 +126,16 @@ class ExponentialTest(ExponentialTestCase):
     expected = _series(a)
     error = _norm(np.asarray(expm(a)) - expected) / _norm(expected)
     self.assertLess(np.max(error), 64 * (1 + size) * jnp.finfo(dtype).eps)
+
+  @parameterized.parameters(*_DTYPES)
+  def test_bounds(self, dtype):
+    """|X - e^A| <= n epsilon condition(A) |e^A|, in Frobenius norms."""
+    for name, size, a in _of_norms(dtype):
+      a = a.astype(dtype)
+      expected = _series(a)
+      error = np.linalg.norm(np.asarray(expm(a)) - expected)
+      bound = 4 * jnp.finfo(dtype).eps * max(1, _condition(a))
+      self.assertLess(error, bound * np.linalg.norm(expected), (name, size))
 
   @parameterized.parameters(*_DTYPES)
   def test_special_matrices(self, dtype):

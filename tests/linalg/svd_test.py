@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """svd, pinv and norms: the suite, LAPACK's bounds, and jax's derivatives."""
 
+import functools
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
@@ -60,6 +62,25 @@ def _off(q):
   """Returns how far columns are from being orthonormal."""
   q = np.asarray(q, np.float64)
   return np.max(np.abs(q.T @ q - np.eye(q.shape[1])))
+
+
+def _with_derivatives(run, a, a_dot):
+  """Returns results, a tangent, a gradient, and the tangent of that."""
+  gradient = jax.grad(
+      lambda a: sum(jnp.sum(x**3) for x in jax.tree.leaves(run(a)))
+  )
+
+  @jax.jit
+  def all_of(a, a_dot):
+    push = lambda f: jax.jvp(f, (a,), (a_dot,))[1]
+    return run(a), push(run), gradient(a), push(gradient)
+
+  return jax.tree.leaves(all_of(a, a_dot))
+
+
+def _assert_close(found, wanted):
+  for got, want in zip(found, wanted, strict=True):
+    np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8)
 
 
 class BoundsTest(parameterized.TestCase):
@@ -159,22 +180,62 @@ class BoundsTest(parameterized.TestCase):
       return svd(a, compute_uv=False)
 
     for function in (skewed, values):
-      pairs = []
-      for svd in (linalg.svd, jnp.linalg.svd):
-        run = lambda a, svd=svd: function(svd, a)
-        loss = lambda a, run=run: sum(
-            jnp.sum(x**3) for x in jax.tree.leaves(run(a))
+      _assert_close(
+          *(
+              _with_derivatives(functools.partial(function, svd), a, a_dot)
+              for svd in (linalg.svd, jnp.linalg.svd)
+          )
+      )
+
+  @parameterized.parameters(*_DTYPES)
+  def test_hermitian(self, dtype):
+    """The mean of a and a^T is decomposed, by eigh: U has its signs."""
+    rng = np.random.default_rng(8)
+    q = _orthogonal(rng, 5)
+    a = np.stack([rng.normal(size=(5, 5)), q * [-2, 1, 0, 2, 1] @ q.T] * 2)
+    a = a.astype(dtype)
+    mean = (np.float64(a) + np.float64(a.mT)) / 2
+    bound = 40 * np.finfo(dtype).eps * np.max(np.linalg.norm(mean, 2, (1, 2)))
+    self.assertIn("handler", kit.explain(linalg.svd, a, hermitian=True))
+    u, s, vh = (np.float64(x) for x in linalg.svd(a, hermitian=True))
+    values = linalg.svd(a, compute_uv=False, hermitian=True)
+    exact = np.linalg.svd(mean, compute_uv=False)
+    for got in (s, values):
+      np.testing.assert_allclose(got, exact, rtol=0, atol=bound)
+      self.assertTrue(np.all(np.diff(got) <= 0) and np.all(got >= 0))
+    np.testing.assert_allclose(u * s[:, None] @ vh, mean, rtol=0, atol=bound)
+    for x in (*u, *vh.mT):
+      self.assertLess(_off(x), bound)
+    w, v = (np.asarray(x) for x in linalg.eigh(a))
+    np.testing.assert_array_equal(u[0], v[0][:, np.argsort(-np.abs(w[0]))])
+
+  def test_hermitian_of_equal_sizes(self):
+    """Of values of one size, the order is jax's."""
+    a = np.stack([np.diag([-2.0, 1, 2, -1]), np.diag([3.0, 3, -3, 0])])
+    for got, want in zip(
+        linalg.svd(a, hermitian=True), jnp.linalg.svd(a, hermitian=True)
+    ):
+      np.testing.assert_array_equal(np.abs(got)[0], np.abs(want)[0])
+    u, s, vh = linalg.svd(a, hermitian=True)
+    np.testing.assert_array_equal(u * s[:, None] @ vh, a)
+
+  @parameterized.parameters(True, False)
+  def test_hermitian_derivatives(self, compute_uv):
+    """They are jax's; also of matrices that are not symmetric."""
+    a, a_dot = np.random.default_rng(9).normal(size=(2, 2, 3, 3))
+
+    def run(svd, a):
+      if not compute_uv:
+        return svd(a, compute_uv=False, hermitian=True)
+      u, s, vh = svd(a, hermitian=True)
+      return u**2, s, vh**2, u * vh.mT
+
+    _assert_close(
+        *(
+            _with_derivatives(functools.partial(run, svd), a, a_dot)
+            for svd in (linalg.svd, jnp.linalg.svd)
         )
-        gradient = jax.grad(loss)
-        derivatives = lambda a, run=run, gradient=gradient: [
-            run(a),
-            jax.jvp(run, (a,), (a_dot,))[1],
-            gradient(a),
-            jax.jvp(gradient, (a,), (a_dot,))[1],
-        ]
-        pairs.append(jax.jit(derivatives)(a))
-      for got, want in zip(*map(jax.tree.leaves, pairs)):
-        np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8)
+    )
 
   @parameterized.parameters("handler if served", "reference")
   def test_equal_values(self, code):
@@ -195,25 +256,23 @@ class BoundsTest(parameterized.TestCase):
       with self.assertRaises(NotImplementedError):
         jax.jvp(svd, (a,), (a,))
 
-  @parameterized.parameters(*((2, 6), (5, 3), (4, 4))[: 3 if THOROUGH else 1])
+  @parameterized.parameters(*((2, 6), (4, 4), (5, 3))[: 3 if THOROUGH else 2])
   def test_pinv(self, m, n):
     rng = np.random.default_rng(5)
     a, a_dot = rng.normal(size=(2, 7, m, n))
     a[2] = a[2][:, :1] * a[2][:1]  # Of rank 1.
     a_dot[2] = a[2] * 3  # And it stays so.
-    for options in ({}, {"rtol": 1e-3}, {"rcond": np.full(7, 1e-4)}):
-      pairs = []
-      for pinv in (linalg.pinv, jnp.linalg.pinv):
-        run = lambda a, pinv=pinv: pinv(a, **options)
-        gradient = jax.grad(lambda a, run=run: jnp.sum(run(a) ** 2))
-        derivatives = lambda a, run=run, gradient=gradient: [
-            run(a),
-            jax.jvp(run, (a,), (a_dot,))[1],
-            gradient(a),
-        ]
-        pairs.append(jax.jit(derivatives)(a))
-      for got, want in zip(*pairs):
-        np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8)
+    calls = [{}, {"rtol": 1e-3}, {"rcond": np.full(7, 1e-4)}]
+    if m == n:
+      a[3] = a[2] + a[2].T  # Of rank 2.
+      calls += [{"hermitian": True}, {"hermitian": True, "rtol": 1e-3}]
+    for options in calls:
+      _assert_close(
+          *(
+              _with_derivatives(functools.partial(pinv, **options), a, a_dot)
+              for pinv in (linalg.pinv, jnp.linalg.pinv)
+          )
+      )
     with self.assertRaises(ValueError):
       linalg.pinv(a, 1.0, rcond=1.0)
 
@@ -242,7 +301,8 @@ class BoundsTest(parameterized.TestCase):
         (a, {}),
         (a[:0], {"full_matrices": False}),
         (a[:3] + 1j, {}),
-        (symmetric, {"hermitian": True}),
+        (symmetric.astype(np.complex64), {"hermitian": True}),
+        (np.zeros((0, 0), np.float32), {"hermitian": True}),
         (symmetric.astype(np.int32), {"compute_uv": False}),
     ):
       got, want = linalg.svd(x, **options), jnp.linalg.svd(x, **options)

@@ -10,6 +10,8 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.linalg import operands
+from jax_ffi_ops.linalg.eigh import eigh
+from jax_ffi_ops.linalg.eigh import eigvalsh
 from jax_ffi_ops.ops.common import namesake
 
 # Of fewer matrices, most lanes are empty.
@@ -109,7 +111,27 @@ _svd_values = kit.op(
 )
 
 
-@kit.public(_svd, _svd_full, _svd_values)
+def _hermitian(a, compute_uv):
+  """Decomposes V diag(w) V^T: the columns of U are those of V."""
+  if not compute_uv:
+    return jnp.sort(jnp.abs(eigvalsh(a)))[..., ::-1]
+  w, v = eigh(a)
+  order = jnp.argsort(jnp.abs(w))[..., ::-1]
+  w = jnp.take_along_axis(w, order, axis=-1)
+  u = jnp.take_along_axis(v, order[..., None, :], axis=-1)
+  return _RESULT(u, jnp.abs(w), jnp.where(w < 0, -1, 1)[..., None] * u.mT)
+
+
+def _served(a: Any, hermitian: Any) -> jax.Array | None:
+  """Returns matrices that handlers may serve; None: jax's to judge."""
+  found = operands.matrices(a, operands.REAL)
+  if found is None or hermitian is False:
+    return found
+  is_square = found.shape[-2] == found.shape[-1]
+  return found if is_square and hermitian is True else None
+
+
+@kit.public(_svd, _svd_full, _svd_values, *kit.ops_of(eigvalsh))
 def svd(
     a: jax.Array,
     full_matrices: bool = True,
@@ -123,9 +145,9 @@ def svd(
   (Drmac and Veselic, New fast and accurate Jacobi SVD algorithm, 2008). Signs
   are not LAPACK's, which are arbitrary: of each pair of vectors, the largest
   number of the shorter one is positive; of a square matrix, of the row of V^T.
-  jax computes calls with more than 32 rows or columns, other dtypes, complex
-  ones among them, Hermitian and partial decompositions, and platforms without
-  a handler.
+  With `hermitian`, vectors are those of `eigh`. jax computes calls with more
+  than 32 rows or columns, other dtypes, complex ones among them, partial
+  decompositions, and platforms without a handler.
 
   Args:
     a: the matrices, [..., m, n], real.
@@ -133,7 +155,8 @@ def svd(
       are [..., m, k] and [..., k, n], where k is the lesser of m and n. jax has
       no derivatives of full ones, unless m = n.
     compute_uv: whether U and V^T are wanted.
-    hermitian: whether `a` is Hermitian, and jax decomposes it by eigh.
+    hermitian: whether (a + a^T) / 2 is decomposed, by `eigh`; the signs of U
+      are its signs.
     subset_by_index: which of the values jax computes, where it can.
 
   Returns:
@@ -143,11 +166,10 @@ def svd(
   Raises:
     TypeError, ValueError, NotImplementedError: as jax.numpy.linalg.svd.
   """
-  found = operands.matrices(a, operands.REAL)
+  found = _served(a, hermitian)
   if (
       found is None
       or not namesake.are_bools(full_matrices, compute_uv)
-      or hermitian is not False
       or subset_by_index is not None
   ):
     return jnp.linalg.svd(
@@ -157,6 +179,8 @@ def svd(
         hermitian=hermitian,
         subset_by_index=subset_by_index,
     )
+  if hermitian:
+    return _hermitian(found, compute_uv)
   if not compute_uv:
     return _svd_values(found)
   m, n = found.shape[-2:]
@@ -166,15 +190,20 @@ def svd(
 _RESULT = type(jax.eval_shape(jnp.linalg.svd, np.zeros((1, 1), np.float32)))
 
 
-@jax.custom_jvp
-@jax.jit
-def _pinv(a, rtol):
-  u, s, vh = _svd(a)
+@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
+@functools.partial(jax.jit, static_argnums=2)
+def _pinv(a, rtol, hermitian):
+  if hermitian:  # Of U diag(w) U^T, which needs no singular values.
+    s, u = eigh(a)
+    vh = u.mT
+  else:
+    u, s, vh = _svd(a)
   if rtol is None:
     rtol = 10 * max(a.shape[-2:]) * jnp.finfo(a.dtype).eps
   rtol = jnp.asarray(rtol, a.dtype)
   rtol = rtol.reshape((1,) * (s.ndim - 1 - rtol.ndim) + rtol.shape + (1,))
-  is_kept = s > rtol * s[..., :1]
+  size = jnp.abs(s)
+  is_kept = size > rtol * jnp.max(size, axis=-1, keepdims=True)
   # A NaN stays NaN.
   scaled = vh.mT / jnp.where(is_kept, s, 1)[..., None, :]
   scaled = scaled * is_kept.astype(s.dtype)[..., None, :]
@@ -182,10 +211,12 @@ def _pinv(a, rtol):
 
 
 @_pinv.defjvp
-def _pinv_jvp(primals, tangents):
+def _pinv_jvp(hermitian, primals, tangents):
   """The tangent of Golub and Pereyra, 1973, equation 4.12, of constant rank."""
   (a, rtol), (a_dot, _) = primals, tangents
-  p = _pinv(a, rtol)
+  p = _pinv(a, rtol, hermitian)
+  if hermitian:
+    a, a_dot = (a + a.mT) / 2, (a_dot + a_dot.mT) / 2
   # Smaller products come first.
   rows = a_dot.mT @ p.mT
   columns = p.mT @ a_dot.mT
@@ -196,7 +227,7 @@ def _pinv_jvp(primals, tangents):
   )
 
 
-@kit.public(_svd)
+@kit.public(_svd, *kit.ops_of(eigh))
 def pinv(
     a: jax.Array,
     rtol: jax.Array | float | None = None,
@@ -211,7 +242,7 @@ def pinv(
     rtol: singular values up to the product of it and the largest one count as
       0. An array of the leading axes of `a`, or of fewer of them. By default,
       it is 10 max(m, n) epsilon.
-    hermitian: whether `a` is Hermitian, and jax decomposes it by eigh.
+    hermitian: whether it is that of (a + a^T) / 2, by `eigh`.
     rcond: another name of `rtol`.
 
   Returns:
@@ -220,10 +251,10 @@ def pinv(
   Raises:
     TypeError, ValueError: as jax.numpy.linalg.pinv.
   """
-  found = operands.matrices(a, operands.REAL)
-  if found is None or hermitian is not False or None not in (rtol, rcond):
+  found = _served(a, hermitian)
+  if found is None or None not in (rtol, rcond):
     return jnp.linalg.pinv(a, rtol=rtol, hermitian=hermitian, rcond=rcond)
-  return _pinv(found, rcond if rtol is None else rtol)
+  return _pinv(found, rcond if rtol is None else rtol, hermitian)
 
 
 _BY_VALUES = {2: jnp.max, -2: jnp.min, "nuc": jnp.sum}
