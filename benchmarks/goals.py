@@ -13,6 +13,12 @@ _SCANS = {
         ("8x2048x512", "bfloat16", ("forward", "both")),
         ("64x16384x1", "bfloat16", ("forward", "both")),
     ),
+    "cumsum": (
+        ("4096x4096", "float32", ("forward",)),
+        ("1x16777216", "float32", ("forward",)),
+        ("4096x4096", "bfloat16", ("forward",)),
+    ),
+    "gae": (("2048x4096", "float32", ("forward",)),),
 }
 _ROWS = (
     ("8192x4096", "bfloat16", ("forward", "backward", "both")),
@@ -24,6 +30,8 @@ _ROWS = (
 )
 _REHEARSED_SCANS = {
     "linear_recurrence": (("2x32x8", "float32", ("forward", "both")),),
+    "cumsum": (("8x64", "float32", ("forward",)),),
+    "gae": (("128x8", "float32", ("forward",)),),
 }
 _REHEARSED_ROWS = (("8x4", "float32", ("forward", "both")),)
 _ITEM_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
@@ -35,8 +43,9 @@ def headlines(ops: Iterable[str], has_gpu: bool) -> list[str]:
   scans = _SCANS if has_gpu else _REHEARSED_SCANS
   of_scans = [
       f"{op}/{size}/{dtype}/{direction}"
-      for op in ops
-      for size, dtype, directions in scans.get(op, ())
+      for op, lines in scans.items()
+      if op in ops
+      for size, dtype, directions in lines
       for direction in directions
   ]
   of_rows = [

@@ -73,6 +73,7 @@ CASES = {
             array(n + 1, columns),
         ),
         sizes=_STEPS,
+        gpu_sizes=("2048x4096",),
         typical="1024x256",
         streams={"forward": 4},  # rewards, discounts, values, advantages
     ),
