@@ -12,8 +12,6 @@ milliseconds, and of the speed-ups in each round.
 import argparse
 from collections.abc import Callable, Sequence
 import functools
-import statistics
-import time
 from typing import Any
 
 import jax
@@ -22,6 +20,7 @@ import numpy as np
 
 import jax_ffi_ops
 from jax_ffi_ops import linalg
+from jax_ffi_ops.timing import rounds
 
 _STEPS = 20
 
@@ -85,7 +84,7 @@ PROGRAMS = {
     program.__name__: program
     for program in (mass_matrix, mpc_step, registration)
 }
-LIBRARIES = {"jax_ffi_ops.linalg": linalg, "jax.numpy.linalg": jnp.linalg}
+LIBRARIES = {"jax.numpy.linalg": jnp.linalg, "jax_ffi_ops.linalg": linalg}
 COMPILED = "jax_ffi_ops.compile"
 
 
@@ -103,36 +102,22 @@ def function(name: str, library: str, gradient: bool) -> Callable[..., Any]:
   return jax.jit(jax.grad(total, (0, 1)))
 
 
-def times(
-    name: str, batch: int, gradient: bool, rounds: int
-) -> dict[str, list[float]]:
-  """Returns the milliseconds of each round, by library, in turns."""
-  arrays = operands(name, batch)
-  runs = {x: function(name, x, gradient) for x in (*LIBRARIES, COMPILED)}
-  found = {x: [] for x in runs}
-  for _ in range(rounds + 1):
-    for x, run in runs.items():
-      start = time.perf_counter()
-      jax.block_until_ready(run(*arrays))
-      found[x].append(1e3 * (time.perf_counter() - start))
-  return {x: ms[1:] for x, ms in found.items()}  # The first one compiled.
-
-
 def main() -> None:
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument("--batch", type=int, default=1000)
   parser.add_argument("--rounds", type=int, default=9)
   options = parser.parse_args()
   for name in PROGRAMS:
+    arrays = operands(name, options.batch)
     for gradient in (False, True):
-      found = times(name, options.batch, gradient, options.rounds)
-      theirs = found.pop("jax.numpy.linalg")
-      print(
-          f"{name}{' gradient' * gradient}: jax {statistics.median(theirs):.2f} ms"
-      )
-      for x, ours in found.items():
-        ratio = statistics.median(t / o for o, t in zip(ours, theirs))
-        print(f"  {x} {statistics.median(ours):.2f} ms, {ratio:.2f}×")
+      calls = {
+          x: functools.partial(function(name, x, gradient), *arrays)
+          for x in (*LIBRARIES, COMPILED)
+      }
+      print(name + " gradient" * gradient)
+      for x, timing in rounds.of_calls(calls, options.rounds).items():
+        _, seconds, _ = timing.seconds
+        print(f"  {x} {1e3 * seconds:.2f} ms, {1 / timing.speedup[1]:.2f}×")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,7 @@ Printed are medians of milliseconds, and of the speed-ups in each round.
 
 import argparse
 from collections.abc import Callable
-import statistics
-import time
+import functools
 from typing import Any
 
 import jax
@@ -19,10 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import random
+from jax_ffi_ops.timing import rounds
 
 _CATEGORIES = 512
 _STEPS = 10
-_LEAST_SECONDS = 0.02  # of a round
 
 Draw = Callable[..., Any]
 
@@ -106,47 +105,21 @@ def gibbs(lib: Any, n: int) -> Draw:
 PROGRAMS = {"particle filter": particle_filter, "Gibbs sampler": gibbs}
 
 
-def _calls(run):
-  """Returns how many calls take about _LEAST_SECONDS."""
-  start = time.perf_counter()
-  jax.block_until_ready(run())
-  return max(1, int(_LEAST_SECONDS / (time.perf_counter() - start)))
-
-
-def times(runs: dict[str, Draw], rounds: int) -> dict[str, list[float]]:
-  """Returns the milliseconds of a call in each round, in turns."""
-  counts = {}
-  for name, run in runs.items():
-    jax.block_until_ready(run())  # It compiles.
-    counts[name] = _calls(run)
-  found = {name: [] for name in runs}
-  for _ in range(rounds):
-    for name, run in runs.items():
-      start = time.perf_counter()
-      for _ in range(counts[name]):
-        result = run()
-      jax.block_until_ready(result)
-      spent = time.perf_counter() - start
-      found[name].append(1e3 * spent / counts[name])
-  return found
-
-
-def compare(name: str, n: int, rounds: int) -> str:
+def compare(name: str, n: int, count: int) -> str:
   """Returns a line: milliseconds, and speed-ups over each peer."""
   of = (FUNCTIONS | PROGRAMS)[name]
   key = jax.random.key(1)
-  runs = {}
-  for label, lib in (("jax_ffi_ops", random), ("jax", jax.random)):
-    compiled = jax.jit(of(lib, n))
-    runs[label] = lambda compiled=compiled: compiled(key)
+  calls = {
+      label: functools.partial(jax.jit(of(lib, n)), key)
+      for label, lib in (("jax_ffi_ops", random), ("jax", jax.random))
+  }
   if name in NUMPY:
-    runs["numpy"] = lambda: NUMPY[name](n)
-  found = times(runs, rounds)
-  ours = found.pop("jax_ffi_ops")
-  text = f"{name} {n}: {statistics.median(ours):.3f} ms"
-  for peer, theirs in found.items():
-    ratio = statistics.median(t / o for o, t in zip(ours, theirs))
-    text += f"; {peer} {statistics.median(theirs):.3f} ms, {ratio:.2f}×"
+    calls["numpy"] = functools.partial(NUMPY[name], n)
+  found = rounds.of_calls(calls, count)
+  text = f"{name} {n}: {1e3 * found.pop('jax_ffi_ops').seconds[1]:.3f} ms"
+  for peer, timing in found.items():
+    _, seconds, _ = timing.seconds
+    text += f"; {peer} {1e3 * seconds:.3f} ms, {timing.speedup[1]:.2f}×"
   return text
 
 
