@@ -42,8 +42,9 @@ def _derivatives(op, function, forward_only: Sequence[str]) -> str:
     return "backward handler"
   if op.is_linear:
     return "`transpose`"
-  rules = {"jvp": op.jvp, "backward": op.backward}
-  rule = next((f"`{name}`" for name, given in rules.items() if given), None)
+  names = ("jvp", "backward")
+  given = (f"`{name}`" for name in names if getattr(op.derivatives, name))
+  rule = next(given, None)
   if not rule and "indices" in function.__doc__.partition("Returns:")[2]:
     return "none, of indices"
   return rule or "the definition"

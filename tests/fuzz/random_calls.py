@@ -85,7 +85,7 @@ def right(target: Target, rng: random.Random) -> Frame:
     return tuple(n if rng.random() < 0.6 else 1 for n in sizes)
 
   loops = dict.fromkeys(target.operands, (full, trailing))
-  names = () if op.broadcast_operands else target.operands
+  names = () if op.buffers.broadcast_operands else target.operands
   shareable = target.shareable if target.is_backward else ()
   # In a backward call, rows are those of an operand that they do not share.
   whole = next((n for n in names if n not in shareable), None)

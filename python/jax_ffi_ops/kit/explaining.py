@@ -88,8 +88,8 @@ def _is_array(x):
 
 def _lines(call, avals):
   op = call.op
-  rules = (name for name in ("backward", "jvp") if getattr(op, name))
-  rule = next(rules, "reference")
+  rules = op.derivatives
+  rule = "backward" if rules.backward else "jvp" if rules.jvp else "reference"
   by_transpose, others = _gradients(op, avals)
   along = f" for {', '.join(others)}" if by_transpose else ""
   must_run = call.preference is Preference.HANDLER
@@ -100,7 +100,7 @@ def _lines(call, avals):
       is_error = must_run and platforms
       if platform not in platforms:
         reason = f"there is no handler {target} for it"
-      elif op.strict and call.preference is not Preference.REFERENCE:
+      elif op.choice.strict and call.preference is not Preference.REFERENCE:
         is_error = True
       if reason and is_error:
         return f"error ({reason})"

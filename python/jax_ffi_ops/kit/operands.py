@@ -32,7 +32,8 @@ def call_of(
   """
   keywords = dict(keywords)
   axis = keywords.pop("axis", -1) if declared.signature.starred else None
-  in_place = keywords.pop("in_place", False) if declared.in_place else False
+  has_in_place = bool(declared.buffers.in_place)
+  in_place = keywords.pop("in_place", False) if has_in_place else False
   arguments.check_bool(declared.name, "in_place", in_place)
   present = _present(declared, operands)
   op = declared.given(present)

@@ -127,6 +127,7 @@ def _with_sizes(what, op, core, dtypes, shared, backward) -> str:
 
 
 def _check(op, cores, shared, backward):
+  rules = op.derivatives
   for what, value in {
       "optional operands": op.signature.optional,
       "trailing loops": op.signature.starred,
@@ -135,15 +136,15 @@ def _check(op, cores, shared, backward):
           for x in op.attributes.values()
       ),
       "`Operand.parameter`": op.parameters,
-      "`Derivatives.residuals`": op.residuals,
-      "`Results.sizes`": op.sizes,
+      "`Derivatives.residuals`": op.derivatives.residuals,
+      "`Results.sizes`": op.results.sizes,
       "`Operand.stretched`": op.stretched,
       "`Operand.weight_of`": op.weights,
-      "`Derivatives.skips_gradients`": op.skips_gradients,
+      "`Derivatives.skips_gradients`": op.derivatives.skips_gradients,
       "no reference": op.reference is None,
       "no `dtypes`": None in op.dtypes,
       "its own rule of derivatives": backward
-      and (op.jvp or op.transpose or op.backward),
+      and (rules.jvp or rules.transpose or rules.backward),
   }.items():
     if value:
       raise errors.Unsupported(f"an op with {what}", op.name)

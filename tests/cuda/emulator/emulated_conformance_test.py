@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The op OP with its CUDA handlers, under every transformation."""
 
+import dataclasses
 import os
 import unittest
 from unittest import mock
@@ -22,8 +23,12 @@ def _emulated():
   """Declares the op once more, with handlers that the emulator runs."""
   getattr(jax_ffi_ops, _OP)  # Is loaded when it is first used.
   declared = find("xla_ffi_ops_" + _OP).declaration
-  rules = ("jvp", "transpose", "backward")
-  rules = {name: getattr(declared, name) for name in rules}
+  rules = declared.derivatives
+  functions = {
+      name: getattr(rules, name).function
+      for name in ("jvp", "transpose", "backward")
+      if getattr(rules, name)
+  }
   return kit.op(
       declared.name,
       library=kit.Library(
@@ -32,25 +37,15 @@ def _emulated():
       signature=str(declared.signature),
       reference=declared.reference.function,
       operands={
-          name: kit.Operand(
-              parameter=name in declared.parameters,
-              weight_of=declared.weights.get(name),
-              row_sums=name in declared.row_sums,
-          )
+          name: declared.roles.get(name, kit.Operand())
           for name in declared.slots
       },
-      results=kit.Results(dtypes=declared.results),
+      results=kit.Results(dtypes=declared.results.dtypes),
       outputs=declared.outputs,
       attributes=declared.attributes,
       dtypes=dict(zip(declared.slots, declared.dtypes)),
-      derivatives=kit.Derivatives(
-          residuals=declared.residuals,
-          skips_gradients=declared.skips_gradients,
-          **{name: rule and rule.function for name, rule in rules.items()},
-      ),
-      choice=kit.Choice(
-          use_handler=declared.use_handler, is_faster=declared.is_faster
-      ),
+      derivatives=dataclasses.replace(rules, **functions),
+      choice=declared.choice,
   )
 
 

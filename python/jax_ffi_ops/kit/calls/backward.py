@@ -113,7 +113,7 @@ class BackwardCall(HandlerCall):
   @property
   def handler_attributes(self) -> dict[str, Any]:
     own = {"batch_rank": np.int64(self.batch_rank)}
-    if self.op.skips_gradients:
+    if self.op.derivatives.skips_gradients:
       slots = enumerate(self.op.slots)
       own["wanted"] = np.int64(
           sum(1 << i for i, n in slots if n in self.returned)

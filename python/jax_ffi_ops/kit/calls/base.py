@@ -164,7 +164,7 @@ class HandlerCall(Call):
 
   def check_loops(self, arrays: Sequence[Any]) -> None:
     """Raises ValueError if no handler takes so many loop dimensions."""
-    dims, most = self.dimensions(arrays), self.op.most_loops
+    dims, most = self.dimensions(arrays), self.op.buffers.most_loops
     if most is None or dims.rank <= most or not self.may_run_handler:
       return
     raise ValueError(
@@ -197,7 +197,7 @@ class HandlerCall(Call):
 
     None if the call is as they want it, or if they take any.
     """
-    if not self.op.broadcast_operands:
+    if not self.op.buffers.broadcast_operands:
       return None
     dims = self.dimensions(arrays)
     full = dims.all_full([self.op.axes[name][1] for name in self.names])

@@ -141,7 +141,8 @@ def _of_cores(call, dims, dtypes, backward):
   if core.refusal:
     return Decision(Code.NOT_COMPILED, core.refusal)
   least, rows = core.least_rows[backward], math.prod(dims.leading)
-  if call.preference.ignores_speed or op.strict or not isinstance(rows, int):
+  ignores_speed = call.preference.ignores_speed or op.choice.strict
+  if ignores_speed or not isinstance(rows, int):
     return _HANDLER
   if rows >= least:
     return _HANDLER
@@ -155,10 +156,11 @@ def _of_conditions(platform, call, dims, dtypes, backward):
   """Decides by the functions of the author."""
   op = call.op
   conditions: list[tuple[Code, str, Callable[..., bool]]] = []
-  if op.use_handler is not None:
-    conditions.append((Code.NOT_SERVED, "use_handler", op.use_handler))
-  if op.is_faster is not None and not call.preference.ignores_speed:
-    is_faster = functools.partial(op.is_faster, backward=backward)
+  use_handler, is_faster = op.choice.use_handler, op.choice.is_faster
+  if use_handler is not None:
+    conditions.append((Code.NOT_SERVED, "use_handler", use_handler))
+  if is_faster is not None and not call.preference.ignores_speed:
+    is_faster = functools.partial(is_faster, backward=backward)
     conditions.append((Code.NOT_FASTER, "is_faster", is_faster))
   if not conditions:
     return _HANDLER
@@ -198,7 +200,8 @@ def is_differentiated_by_jax(call: Any, operands: Sequence[Any]) -> bool:
   long.
   """
   op = call.op
-  if op.cores is None or op.strict or op.jvp or op.backward:
+  rules = op.derivatives
+  if op.cores is None or op.choice.strict or rules.jvp or rules.backward:
     return False
   dtypes = {name: x.dtype for name, x in call.named(operands).items()}
   core, _ = _core(call, call.dimensions(operands), dtypes, True)

@@ -68,8 +68,8 @@ class ForwardCall(base.HandlerCall):
 
   @property
   def column_major(self) -> dict[str, int]:
-    axes = self.op.axes
-    return {n: len(axes[n][0]) for n in self.op.column_major if n in axes}
+    axes, names = self.op.axes, self.op.buffers.column_major
+    return {n: len(axes[n][0]) for n in names if n in axes}
 
   @functools.cached_property
   def op(self) -> Declaration:
@@ -129,7 +129,7 @@ class ForwardCall(base.HandlerCall):
     return received._replace(
         aliases={
             operands.index(x): results.index(y)
-            for y, x in self.op.in_place.items()
+            for y, x in self.op.buffers.in_place.items()
             if x in operands
             and type_of(received.operands[x]) == type_of(received.results[y])
         }

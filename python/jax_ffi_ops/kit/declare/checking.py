@@ -33,7 +33,7 @@ def check(op: Declaration) -> None:
 def _check_sizes(op: Declaration) -> None:
   """Raises ValueError if `Results.sizes` names other dimensions."""
   dimensions = op.signature.result_names
-  others = sorted(op.sizes.keys() - dimensions)
+  others = sorted(op.results.sizes.keys() - dimensions)
   if others:
     raise ValueError(
         f"{op.name}: `Results.sizes` has {others}, but the dimensions that"
@@ -43,28 +43,30 @@ def _check_sizes(op: Declaration) -> None:
 
 def _check_needed_by(op: Declaration) -> None:
   """Raises ValueError if `needed_by` has no residuals, or is not used."""
-  used = op.skips_gradients and not (op.backward or op.jvp)
-  others = {*op.needed_by}.difference(op.residuals)
-  if others or (op.needed_by and not used):
+  rules = op.derivatives
+  used = rules.skips_gradients and not (rules.backward or rules.jvp)
+  others = {*rules.needed_by}.difference(rules.residuals)
+  if others or (rules.needed_by and not used):
     raise ValueError(
         f"{op.name}: `needed_by` is about residuals, with `skips_gradients` and"
-        f" without `jvp` and `backward`, got {op.needed_by}."
+        f" without `jvp` and `backward`, got {rules.needed_by}."
     )
 
 
 def _check_in_place(op: Declaration) -> None:
   """Raises ValueError unless `in_place` is from results to an operand each."""
-  repeated = len({*op.in_place.values()}) != len(op.in_place)
-  if repeated or not {*op.in_place}.issubset(op.result_names):
+  in_place = op.buffers.in_place
+  repeated = len({*in_place.values()}) != len(in_place)
+  if repeated or not {*in_place}.issubset(op.result_names):
     raise ValueError(
         f"{op.name}: `in_place` is from results ({sorted(op.result_names)}) to"
-        f" an operand each, got {op.in_place}."
+        f" an operand each, got {in_place}."
     )
 
 
 def _check_row_sums(op: Declaration) -> None:
   """Raises ValueError if handlers sum over rows, and no operand is shared."""
-  if op.broadcast_operands and op.row_sums:
+  if op.buffers.broadcast_operands and op.row_sums:
     raise ValueError(
         f"{op.name}: handlers with `broadcast_operands` sum over no rows, but"
         f" `row_sums` are {list(op.row_sums)}."
@@ -73,7 +75,8 @@ def _check_row_sums(op: Declaration) -> None:
 
 def _check_column_major(op: Declaration) -> None:
   """Raises ValueError if `column_major` names what cannot be so."""
-  for name in sorted(op.column_major):
+  column_major = op.buffers.column_major
+  for name in sorted(column_major):
     if len(op.axes.get(name, ((), False))[0]) < 2:
       names = [
           n for n in (*op.slots, *op.result_names) if len(op.axes[n][0]) > 1
@@ -82,13 +85,13 @@ def _check_column_major(op: Declaration) -> None:
           f"{op.name}: `column_major` is about operands and results whose cores"
           f" have several axes ({names}), got {name!r}."
       )
-  if op.column_major and (op.signature.starred or op.cores is not None):
+  if column_major and (op.signature.starred or op.cores is not None):
     raise ValueError(
         f"{op.name}: `column_major` is for handlers of your own, and for"
         " signatures without '*'. kit.call takes any layout."
     )
-  for pair in op.in_place.items():
-    if len(op.column_major.intersection(pair)) == 1:
+  for pair in op.buffers.in_place.items():
+    if len(column_major.intersection(pair)) == 1:
       raise ValueError(
           f"{op.name}: `in_place` is between arrays of one order, but of"
           f" {pair} one is column-major."
@@ -97,13 +100,15 @@ def _check_column_major(op: Declaration) -> None:
 
 def _check_transpose(op: Declaration) -> None:
   """Raises ValueError if `transpose` takes all, or is not the only rule."""
-  others = op.jvp or op.backward or op.residuals or op.backward_platforms
-  if op.transpose and op.is_linear and others:
+  rules = op.derivatives
+  others = rules.jvp or rules.backward or rules.residuals
+  others = others or op.backward_platforms
+  if rules.transpose and op.is_linear and others:
     raise ValueError(
         f"{op.name}: with `Derivatives.transpose` of all operands, there are no"
         " residuals, no other rule, and no backward handler."
     )
-  if op.transpose and not op.linear:
+  if rules.transpose and not op.linear:
     raise ValueError(
         f"{op.name}: the op is linear in the operands that"
         " `Derivatives.transpose` does not take, but it takes all of them."
@@ -113,18 +118,22 @@ def _check_transpose(op: Declaration) -> None:
 def _check_functions(op: Declaration) -> None:
   """Raises an error unless the kit can call the functions of an author."""
   attributes = tuple(op.attributes)
-  for kind in ("reference", "jvp", "transpose", "backward"):
-    rule = getattr(op, kind)
+  rules = op.derivatives
+  for kind, rule in (
+      ("reference", op.reference),
+      ("jvp", rules.jvp),
+      ("transpose", rules.transpose),
+      ("backward", rules.backward),
+  ):
     if rule is not None:
       author_functions.check_call(
           op.name, kind, rule.function, rule.names, attributes
       )
-  for kind, more in (
-      ("results", ()),
-      ("use_handler", ("platform",)),
-      ("is_faster", ("platform", "backward")),
+  for kind, function, more in (
+      ("results", op.results.dtypes, ()),
+      ("use_handler", op.choice.use_handler, ("platform",)),
+      ("is_faster", op.choice.is_faster, ("platform", "backward")),
   ):
-    function = getattr(op, kind)
     if function is not None:
       asked = author_functions.keywords(function)
       sizes = tuple(n for n in op.signature.names if n in asked)
@@ -150,8 +159,7 @@ class _Example:
 
   def check(self) -> None:
     op = self._op
-    functions = (op.reference, op.results, op.jvp, op.transpose, op.backward)
-    if not any(functions):
+    if not op.has_derivatives and op.results.dtypes is None:
       return
     # Without it there are no dtypes of 64 bits.
     wide = any(dtype.itemsize > 4 for dtype in self._dtypes.values())
@@ -190,13 +198,14 @@ class _Example:
         if op.is_differentiable(results[name].dtype)
     }
     kept = avals | results
-    if op.jvp is not None:
+    rules = op.derivatives
+    if rules.jvp is not None:
       tangents = {name + "_dot": x for name, x in avals.items()}
-      self._check("`jvp`", op.jvp, kept | tangents, visible.values())
+      self._check("`jvp`", rules.jvp, kept | tangents, visible.values())
     cotangents = {"d" + name: x for name, x in visible.items()}
     linear = [x for x in moving if x in op.linear]
     for what, returned in (("transpose", linear), ("backward", moving)):
-      rule = getattr(op, what)
+      rule = getattr(rules, what)
       if rule is not None:
         expected = [avals[name] for name in returned]
         self._check(f"`{what}`", rule, kept | cotangents, expected)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an author declares of an op, and what follows from it alone."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 from typing import Any
@@ -13,6 +13,11 @@ from jax_ffi_ops.kit import dtypes as dtype_rules
 from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.declare.attributes import Attribute
 from jax_ffi_ops.kit.declare.author_functions import AuthorFunction
+from jax_ffi_ops.kit.declare.groups import Buffers
+from jax_ffi_ops.kit.declare.groups import Choice
+from jax_ffi_ops.kit.declare.groups import Derivatives
+from jax_ffi_ops.kit.declare.groups import Operand
+from jax_ffi_ops.kit.declare.groups import Results
 from jax_ffi_ops.kit.declare.signature import Core
 from jax_ffi_ops.kit.declare.signature import Signature
 from jax_ffi_ops.kit.declare.split import Split
@@ -32,6 +37,9 @@ class Declaration:
     operands: the names of those that are present; `signature` and `dtypes` are
       for these, in the declaration of a call with some of them left out.
     same_dtype: operand to the operand whose dtype it must have.
+    roles: operand to what it is, if it is more than an array.
+    results: its functions of sizes, and the rules of `derivatives`, are
+      AuthorFunctions; residuals are names.
   """
 
   name: str
@@ -41,30 +49,16 @@ class Declaration:
   operands: tuple[str, ...]
   dtypes: tuple[frozenset[np.dtype] | None, ...]
   same_dtype: Mapping[str, str]
-  parameters: frozenset[str]
-  stretched: frozenset[str]
+  roles: Mapping[str, Operand]
   outputs: tuple[str, ...]
-  residuals: tuple[str, ...]
   attributes: Mapping[str, Attribute]
-  sizes: Mapping[str, AuthorFunction]
-  results: Callable[..., Sequence[Any]] | None
+  results: Results
   reference: AuthorFunction | None
-  jvp: AuthorFunction | None
-  transpose: AuthorFunction | None
-  backward: AuthorFunction | None
-  weights: Mapping[str, str]
-  row_sums: tuple[str, ...]
-  skips_gradients: bool
-  needed_by: Mapping[str, Sequence[str]]
-  use_handler: Callable[..., bool] | None
-  is_faster: Callable[..., bool] | None
-  broadcast_operands: bool
-  column_major: frozenset[str]
-  most_loops: int | None
-  in_place: Mapping[str, str]
+  derivatives: Derivatives
+  choice: Choice
+  buffers: Buffers
   split: Split | None
   cores: Cores | None
-  strict: bool
   forward_platforms: frozenset[str]
   backward_platforms: frozenset[str]
 
@@ -96,9 +90,26 @@ class Declaration:
     )
 
   @functools.cached_property
+  def parameters(self) -> frozenset[str]:
+    return frozenset(n for n, x in self.roles.items() if x.parameter)
+
+  @functools.cached_property
+  def stretched(self) -> frozenset[str]:
+    return frozenset(n for n, x in self.roles.items() if x.stretched)
+
+  @functools.cached_property
+  def weights(self) -> Mapping[str, str]:
+    """Weight to the operand whose dtype its own depends on."""
+    return {n: x.weight_of for n, x in self.roles.items() if x.weight_of}
+
+  @functools.cached_property
+  def row_sums(self) -> tuple[str, ...]:
+    return tuple(n for n, x in self.roles.items() if x.row_sums)
+
+  @functools.cached_property
   def result_names(self) -> tuple[str, ...]:
-    hidden = (name for name in self.residuals if name not in self.outputs)
-    return (*self.outputs, *hidden)
+    kept = self.derivatives.residuals
+    return (*self.outputs, *(n for n in kept if n not in self.outputs))
 
   @functools.cached_property
   def axes(self) -> Mapping[str, tuple[Core, bool]]:
@@ -128,13 +139,13 @@ class Declaration:
     dims = self.axes[name][0]
     known = {**attributes.plain, **sizes}
     for dim in core_sizes.names([dims]):
-      if dim in self.sizes and dim not in sizes:
+      if dim in self.results.sizes and dim not in sizes:
         known[dim] = self._computed(dim, known)
     return tuple(core_sizes.size(dim, known) for dim in dims)
 
   def _computed(self, name, known):
     """Returns the size that `Results.sizes` gives for a name."""
-    function = self.sizes[name]
+    function = self.results.sizes[name]
     values = {n: known[n] for n in function.names}
     size = function.function(*values.values())
     dims = [x for n, x in values.items() if n in self.signature.names]
@@ -152,22 +163,25 @@ class Declaration:
     """What the backward pass has: operands, then results."""
     if self.is_linear:
       return ()
-    rule = self.backward
+    rules = self.derivatives
+    rule = rules.backward
     if rule is None and not self.backward_platforms:
-      rule = self.jvp
+      rule = rules.jvp
     return self._in_order(rule.names) if rule else (
-        *self.operands, *self.residuals
+        *self.operands, *rules.residuals
     )  # fmt: skip
 
   def kept_without(self, unwanted: Sequence[str]) -> tuple[str, ...]:
     """What it needs if the gradients of some operands are unwanted."""
-    useless = {n for n, x in self.needed_by.items() if {*x} <= {*unwanted}}
+    needed_by = self.derivatives.needed_by
+    useless = {n for n, x in needed_by.items() if {*x} <= {*unwanted}}
     return tuple(name for name in self.kept if name not in useless)
 
   @functools.cached_property
   def linear(self) -> tuple[str, ...]:
     """The operands in which the op is linear, as `transpose=` says."""
-    taken = self.transpose.names if self.transpose else self.operands
+    rule = self.derivatives.transpose
+    taken = rule.names if rule else self.operands
     return tuple(name for name in self.operands if name not in taken)
 
   @property
@@ -178,8 +192,8 @@ class Declaration:
   @property
   def has_derivatives(self) -> bool:
     """Whether anything says what they are."""
-    rules = (self.reference, self.jvp, self.backward, self.transpose)
-    return any(rule is not None for rule in rules)
+    rules = self.derivatives
+    return any((self.reference, rules.jvp, rules.backward, rules.transpose))
 
   @functools.cached_property
   def kept_for_transpose(self) -> tuple[str, ...]:
@@ -189,10 +203,12 @@ class Declaration:
   @functools.cached_property
   def kept_for_jvp(self) -> tuple[str, ...]:
     """What forward mode has."""
-    return self._in_order((*self.kept, *(self.jvp.names if self.jvp else ())))
+    rule = self.derivatives.jvp
+    return self._in_order((*self.kept, *(rule.names if rule else ())))
 
   def _in_order(self, names):
-    every = dict.fromkeys((*self.operands, *self.residuals, *self.outputs))
+    results = (*self.derivatives.residuals, *self.outputs)
+    every = dict.fromkeys((*self.operands, *results))
     return tuple(name for name in every if name in names)
 
   @functools.cached_property
@@ -209,7 +225,7 @@ class Declaration:
   @functools.cached_property
   def hidden(self) -> frozenset[str]:
     """The residuals that have no tangents, since callers do not see them."""
-    return frozenset(self.residuals) - set(self.outputs)
+    return frozenset(self.derivatives.residuals) - set(self.outputs)
 
   @staticmethod
   def is_differentiable(dtype: Any) -> bool:
@@ -217,12 +233,14 @@ class Declaration:
 
   def result_dtypes(self, operands: Avals, attributes: Value) -> list[np.dtype]:
     """Returns the dtypes of all results, given cores of the operands."""
-    if self.results is not None:
+    if self.results.dtypes is not None:
       source = "`Results.dtypes`"
       avals = dict(
           zip(self.operands, (jax.ShapeDtypeStruct(*x) for x in operands))
       )
-      dtypes = self.results(*map(avals.get, self.slots), **attributes.plain)
+      dtypes = self.results.dtypes(
+          *map(avals.get, self.slots), **attributes.plain
+      )
       if not isinstance(dtypes, (list, tuple)):
         raise TypeError(
             f"{self.name}: `Results.dtypes` must return a sequence of dtypes,"

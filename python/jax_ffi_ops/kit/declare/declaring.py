@@ -2,6 +2,8 @@
 """From the arguments of `kit.op` to a Declaration, or to an error."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import dataclasses
+import functools
 import itertools
 from typing import Any
 
@@ -55,8 +57,8 @@ def declared(
       },
   )
   roles = _roles(name, operands)
-  sizes = dict(results.sizes)
-  schema, parsed = _parsed(name, signature, attributes, sizes)
+  results = dataclasses.replace(results, sizes=dict(results.sizes))
+  schema, parsed = _parsed(name, signature, attributes, results.sizes)
   slots, visible, kept = Names.of(
       name,
       parsed,
@@ -68,20 +70,26 @@ def declared(
   )
   weights = {n: x.weight_of for n, x in roles.items() if x.weight_of}
   same = _same_dtypes(dtypes, parsed, slots, weights)
-  row_sums = tuple(n for n, x in roles.items() if x.row_sums)
-  needed_by, in_place = dict(derivatives.needed_by), dict(buffers.in_place)
+  derivatives = dataclasses.replace(
+      derivatives, residuals=kept, needed_by=dict(derivatives.needed_by)
+  )
+  buffers = dataclasses.replace(
+      buffers,
+      in_place=dict(buffers.in_place),
+      column_major=frozenset(buffers.column_major),
+  )
   by_name = dtypes if isinstance(dtypes, Mapping) else {}
   _check_names(
       name,
       slots,
       (*roles, *by_name, *same.values(), *weights.values(),
-       *in_place.values(), *itertools.chain(*needed_by.values())),
+       *buffers.in_place.values(),
+       *itertools.chain(*derivatives.needed_by.values())),
   )  # fmt: skip
   cotangents = ["d" + n for n in visible]
   known = (*slots, *dict.fromkeys((*kept, *visible)))
-  rule = lambda kind, names: AuthorFunction.of(
-      name, kind, getattr(derivatives, kind), names
-  )
+  function = functools.partial(AuthorFunction.of, name)
+  rule = lambda kind, *names: function(kind, getattr(derivatives, kind), names)
   key = library.prefix + name
   declaration = Declaration(
       name=name,
@@ -93,33 +101,25 @@ def declared(
           dtype_rules.allowed(name, dtypes, same.get(n, n)) for n in slots
       ),
       same_dtype=same,
-      parameters=frozenset(n for n, x in roles.items() if x.parameter),
-      stretched=frozenset(n for n, x in roles.items() if x.stretched),
+      roles=roles,
       outputs=visible,
-      residuals=kept,
       attributes=schema,
-      sizes={
-          n: AuthorFunction.of(
-              name, f"sizes[{n!r}]", function, [*parsed.names, *schema]
-          )
-          for n, function in sizes.items()
-      },
-      results=results.dtypes,
+      results=dataclasses.replace(
+          results,
+          sizes={
+              n: function(f"sizes[{n!r}]", x, [*parsed.names, *schema])
+              for n, x in results.sizes.items()
+          },
+      ),
       reference=AuthorFunction(reference, slots) if reference else None,
-      jvp=rule("jvp", [*known, *(n + "_dot" for n in slots)]),
-      transpose=rule("transpose", [*slots, *cotangents]),
-      backward=rule("backward", [*slots, *kept, *cotangents]),
-      weights=weights,
-      row_sums=row_sums,
-      skips_gradients=derivatives.skips_gradients,
-      needed_by=needed_by,
-      use_handler=choice.use_handler,
-      is_faster=choice.is_faster,
-      strict=choice.strict,
-      broadcast_operands=buffers.broadcast_operands,
-      column_major=frozenset(buffers.column_major),
-      most_loops=buffers.most_loops,
-      in_place=in_place,
+      derivatives=dataclasses.replace(
+          derivatives,
+          jvp=rule("jvp", *known, *(n + "_dot" for n in slots)),
+          transpose=rule("transpose", *slots, *cotangents),
+          backward=rule("backward", *slots, *kept, *cotangents),
+      ),
+      choice=choice,
+      buffers=buffers,
       split=split
       and split.resolved(
           name,
@@ -146,7 +146,7 @@ def _check_kinds(op: str, arguments: Mapping[str, tuple[Any, type]]) -> None:
 
 def _roles(op: str, operands: Operands | None) -> Mapping[str, Operand]:
   """Returns what operands are, if the author says so."""
-  roles = operands if isinstance(operands, Mapping) else {}
+  roles = dict(operands) if isinstance(operands, Mapping) else {}
   for name, role in roles.items():
     if not isinstance(role, Operand):
       raise TypeError(f"{op}: {name} must be an Operand, got {role!r}.")

@@ -50,9 +50,9 @@ def jvp(
     return pieces.jvp(call, arrays, over)
   if over:
     return pieces.jvp_by_transpose(call, arrays, over, _jvp_by_transpose)
-  if op.jvp is not None and not by_reference:
+  if op.derivatives.jvp is not None and not by_reference:
     return _jvp_by_rule(call, arrays)
-  if op.backward is None or (op.keeps_operands and op.reference):
+  if op.derivatives.backward is None or (op.keeps_operands and op.reference):
     return _jvp_by_reference(call, arrays)
   return _jvp_by_transpose(call, arrays)
 
@@ -64,7 +64,7 @@ def _jvp_by_rule(call, arrays):
   for name in op.operands:
     if name + "_dot" not in named and op.is_differentiable(named[name].dtype):
       named[name + "_dot"] = jnp.zeros_like(named[name])
-  found = call.forward.map(op.jvp, named)
+  found = call.forward.map(op.derivatives.jvp, named)
   types = call.results(arrays).values()
   return [
       _full(x.astype(t.dtype), t.parts)
@@ -119,10 +119,11 @@ def backward(
       return pieces.backward(call, arrays, over)
     with jax.enable_x64(True):
       return by_rule(call, arrays, over)
+  rules = op.derivatives
   complete = op.keeps_operands and op.reference is not None
-  if call.transposed or (op.backward and not (higher and complete)):
+  if call.transposed or (rules.backward and not (higher and complete)):
     return by_rule(call, arrays)
-  if op.jvp and not (higher and op.hidden.intersection(op.jvp.names)):
+  if rules.jvp and not (higher and op.hidden.intersection(rules.jvp.names)):
     return _backward_by_transpose(call, arrays)
   return _backward_by_reference(call, arrays)
 
@@ -139,7 +140,8 @@ def by_rule(
     rule = op.split.backward
     found = Exchange(call.forward, rule, named, over).results()
   else:
-    rule = op.transpose if call.transposed else op.backward
+    rules = op.derivatives
+    rule = rules.transpose if call.transposed else rules.backward
     found = call.forward.map(rule, named)
   # One for each operand, and None for some.
   slots = [n for n in op.slots if not call.transposed or n not in rule.names]
@@ -161,7 +163,7 @@ def _backward_by_transpose(call, arrays):
 
   def push_forward(*x_dot):
     tangents = dict(zip((name + "_dot" for name in gradients), x_dot))
-    found = call.forward.map(call.op.jvp, named | tangents)
+    found = call.forward.map(call.op.derivatives.jvp, named | tangents)
     return [
         _full(x.astype(dy.dtype), parts)
         for x, (dy, parts) in zip(found, cotangents, strict=True)

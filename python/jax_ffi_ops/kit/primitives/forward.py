@@ -36,7 +36,7 @@ class ForwardPrimitive:
         op.name,
         self._jvp,
         self._batch,
-        self._transpose if op.transpose is not None else None,
+        self._transpose if op.derivatives.transpose else None,
     )
     lowering.register(
         self.primitive,

@@ -61,7 +61,8 @@ def register(
   def by_handler(platform, ctx, *operands, call):
     decision = call.decided(platform, ctx.avals_in)
     if not decision.runs_handler:
-      is_error = call.op.strict or call.preference is Preference.HANDLER
+      must_run = call.preference is Preference.HANDLER
+      is_error = call.op.choice.strict or must_run
       if is_error and decision.code not in (Code.ASKED, Code.TRANSPOSED):
         _raise_no_handler(call, decision.reason)
       return by_reference(ctx, *operands, call=call)

@@ -27,7 +27,7 @@ class TangentPrimitive:
 
   def __init__(self, op: Declaration, backward: BackwardPrimitive):
     self._backward = backward
-    self._rule = op.jvp
+    self._rule = op.derivatives.jvp
     self.primitive = binding.primitive(
         op.name + "_tangent", self._jvp, self._batch, self._transpose
     )

@@ -72,7 +72,7 @@ def vjp(
           if name not in kept
       ),
       transposed=transposed,
-      unwanted=tuple(unwanted) if op.skips_gradients else (),
+      unwanted=tuple(unwanted) if op.derivatives.skips_gradients else (),
   )
   found = {d for name in call.names for d in op.axes[name][0]}
   call = call.with_sizes(

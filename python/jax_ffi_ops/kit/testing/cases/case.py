@@ -188,10 +188,10 @@ class Case:
     arrays |= {n + "_dot": x for n, x in arrays.items()}
     for name, x in call.results(cores).items():
       arrays |= {name: x.aval, "d" + name: x.aval}
-    rules = [rule for rule in (op.jvp, op.transpose, op.backward) if rule]
+    rules = op.derivatives
     counts = [0]
     with jax.enable_x64(self.is_wide):
-      for rule in rules:
+      for rule in filter(None, (rules.jvp, rules.transpose, rules.backward)):
         taken = {n: arrays[n] for n in rule.names if n in arrays}
         traced = jax.make_jaxpr(lambda xs, r=rule: r(xs, call.attributes.plain))
         found = [x.target for x in _calls(traced(taken).jaxpr)]

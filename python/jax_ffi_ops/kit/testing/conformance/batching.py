@@ -165,7 +165,7 @@ class BatchingTest(Base):
       self.fail_row(row, "there is a loop over the batch")
 
   def test_vmap_copies_nothing(self):
-    if self.case.op.broadcast_operands:
+    if self.case.op.buffers.broadcast_operands:
       return  # Copies are what this option asks for.
     for batched in range(len(self.case.operands)):
       axes = self._axes([batched])
@@ -185,7 +185,7 @@ class BatchingTest(Base):
         # A weight is converted before the call, if it has another dtype.
         converted = name in self.case.op.weights
         # XLA transposes a column-major core.
-        converted |= name in self.case.op.column_major
+        converted |= name in self.case.op.buffers.column_major
         if index != batched and source != "parameter" and not converted:
           self.fail_row(row, f"the call does not read {name}, but a {source}")
 

@@ -63,7 +63,7 @@ class MemoryTest(Base):
       )
 
   def test_in_place_has_the_same_bits(self):
-    if not self.case.op.in_place:
+    if not self.case.op.buffers.in_place:
       return
     for case in choices.mixed_dtypes(self.case):
       in_place = dataclasses.replace(

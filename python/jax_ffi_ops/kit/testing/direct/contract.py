@@ -160,7 +160,7 @@ class Target:
   def shareable(self) -> list[str]:
     """The operands whose gradients may be sums over rows."""
     op = self.call.op
-    return [] if op.broadcast_operands else list(op.shareable)
+    return [] if op.buffers.broadcast_operands else list(op.shareable)
 
   def _cores(self, dtypes):
     op = self.call.op
@@ -186,7 +186,7 @@ def targets(case: Any) -> Sequence[Target]:
 
 def skipping(target: Target) -> Iterator[Target]:
   """Yields a target without each choice of gradients, but for all of them."""
-  if not (target.is_backward and target.call.op.skips_gradients):
+  if not (target.is_backward and target.call.op.derivatives.skips_gradients):
     return
   every = target.gradients
   for count in range(1, len(every)):

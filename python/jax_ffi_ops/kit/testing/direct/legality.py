@@ -56,7 +56,7 @@ def _most(call, operands):
 def _loops(call, operands, shared):
   """Returns the leading loops in full, after checks of all dimensions."""
   loops, sizes = {"leading": [], "trailing": []}, {}
-  in_full = call.op.broadcast_operands
+  in_full = call.op.buffers.broadcast_operands
   for name, b in operands.items():
     core, starred = call.op.axes[name]
     rank = _rank(call, operands, name)

@@ -104,7 +104,7 @@ def broadcast(target: Target, definition: Definition) -> Iterator[Right]:
   """Yields calls whose operands lack loops or have them as 1."""
   trailing = _trailing(target)
   names = [n for n in target.operands if definition.is_free(target, n)]
-  if target.call.op.broadcast_operands:
+  if target.call.op.buffers.broadcast_operands:
     names = []
   for name in names:
     for leading in _FORMS[:-1] if THOROUGH else _FEW_FORMS:
@@ -186,7 +186,7 @@ def shared_rows(target: Target, definition: Definition) -> Iterator[Right]:
   trailing = _trailing(target)
   yield with_rows(target, definition, _ROWS)
   names = [n for n in target.operands if definition.is_free(target, n)]
-  for name in [] if target.call.op.broadcast_operands else names:
+  for name in [] if target.call.op.buffers.broadcast_operands else names:
     for leading in ((), (1, _ROWS), (2, 1)) if THOROUGH else ((),):
       loops = _all_have(target, (2, _ROWS), trailing)
       loops[name] = (leading, trailing if leading else ())
