@@ -27,7 +27,7 @@ _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _TARGETS = (
     "//examples/cyclic_add/...",
     "//python:wheel",
-    "//tests/kit/cpp:checks_test",
+    "//tests/kit/cpp/handler:checks_test",
     "//tests/ops/softmax:softmax_test",
     "//tests/remote:alone",
 )

@@ -27,7 +27,7 @@ _OBJECTS = """kind("cc_binary rule", //examples/... + //python/... + //tests/kit
 _WHEEL = "//python:wheel"
 _TESTS = (
     "//examples/cyclic_add:cyclic_add_test",
-    "//tests/kit/cpp:checks_test",
+    "//tests/kit/cpp/handler:checks_test",
     "//tests/ops/softmax:softmax_test",
 )
 _SUFFIXES = (".so", ".whl")

@@ -16,8 +16,8 @@ from absl.testing import parameterized
 from jax_ffi_ops.doctor import command
 
 _HERE = pathlib.Path(__file__).parent
-_CPP = _HERE.parent / "kit/cpp"
-_GOOD = _CPP / "libforeign_ext.so"
+_HANDLER = _HERE.parent / "kit/cpp/handler"
+_GOOD = _HANDLER / "libforeign_ext.so"
 _ENDS = "this ended the process by"
 
 
@@ -28,10 +28,10 @@ class DoctorVerdictTest(parameterized.TestCase):
       ("libexits_on_load.so", f"cannot be loaded: {_ENDS} exit(0)"),
       ("libnot_there.so", "cannot be loaded: [Errno 2] No such file"),
       (
-          "../kit/cpp/libforeign_ext.so:abort",
+          "../kit/cpp/handler/libforeign_ext.so:abort",
           "a call ended the process by SIGABRT",
       ),
-      ("../kit/cpp/libforeign_ext.so:sched_yield", "is no FFI handler"),
+      ("../kit/cpp/handler/libforeign_ext.so:sched_yield", "is no FFI handler"),
   )
   def test_one_is_bad(self, bad, problem):
     arguments = [_GOOD, _HERE / bad]

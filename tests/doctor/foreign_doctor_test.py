@@ -7,8 +7,8 @@ from absl.testing import absltest
 
 import python_process
 
-_CPP = pathlib.Path(__file__).parents[1] / "kit/cpp"
-_OBJECT = (_CPP / "libforeign_ext.so").read_bytes()
+_HANDLER = pathlib.Path(__file__).parents[1] / "kit/cpp/handler"
+_OBJECT = (_HANDLER / "libforeign_ext.so").read_bytes()
 # Without what the macros of XLA and of the kit leave, and with a string that
 # Python extensions have.
 _STRIPPED = (

@@ -11,8 +11,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 _HERE = pathlib.Path(__file__).parent
-_CPP = _HERE.parent / "kit/cpp"
-_GOOD = _CPP / "libforeign_ext.so"
+_HANDLER = _HERE.parent / "kit/cpp/handler"
+_GOOD = _HANDLER / "libforeign_ext.so"
 _TRIED = r"\n  foreign_twice +cpu +API 0.3 +registered, answers\n"
 _SIZE = 4 << 30  # of a large file
 _MEMORY = 3 << 30  # Less than that, and several times what jax takes.
@@ -112,7 +112,7 @@ class HostileDoctorTest(parameterized.TestCase):
     self.assertEndsWith(printed, "\nSomething is wrong: see above.\n")
 
   def test_no_handler_has_a_device(self):
-    handler = f"{_CPP}/libcuda_stub.so:kit_test_stub_cuda"
+    handler = f"{_HANDLER}/libcuda_stub.so:kit_test_stub_cuda"
     printed = self.report(handler, JAX_PLATFORMS="cpu")
     self.assertRegex(printed, "cuda +API 0.3 .* no device to try it on\n")
     self.assertEndsWith(printed, "\nNothing could be tried: see above.\n")

@@ -12,8 +12,8 @@ from absl.testing import parameterized
 from jax_ffi_ops.doctor import inspecting
 from jax_ffi_ops.kit.load import elf_sections
 
-_CPP = pathlib.Path(__file__).parents[1] / "kit/cpp"
-_OBJECT = (_CPP / "libforeign_ext.so").read_bytes()
+_HANDLER = pathlib.Path(__file__).parents[1] / "kit/cpp/handler"
+_OBJECT = (_HANDLER / "libforeign_ext.so").read_bytes()
 _CUT = "it is cut off"
 _OTHER = "it is built for another kind of machine"
 _LARGEST = b"\xff" * 8

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tests/kit/cpp/terms.h"
+#include "tests/kit/cpp/rows/terms.h"
 #include "xla_ffi_ops/rows/formula.h"
 
 namespace xla_ffi_ops {

@@ -3,6 +3,7 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
 load("@rules_python//python:defs.bzl", "py_test")
+load("//xla_ffi_ops:defs.bzl", "xla_ffi_extension", "xla_ffi_library")
 load("//xla_ffi_ops:options.bzl", "WARNINGS")
 
 def kit_cc_test(name, src = None, size = "small", copts = [], deps = [], levels = [], **kwargs):
@@ -23,7 +24,7 @@ def kit_cc_test(name, src = None, size = "small", copts = [], deps = [], levels 
         srcs = [src or name + ".cc"],
         copts = ["-std=c++17"] + WARNINGS + copts,
         deps = deps + [
-            ":fake_xla",
+            "//tests/kit/cpp:fake_xla",
             "//xla_ffi_ops:ffi",
         ],
         alwayslink = True,
@@ -47,12 +48,38 @@ def kit_py_test(name, deps = [], **kwargs):
         name = name,
         size = "small",
         srcs = [name + ".py"],
+        imports = ["."],  # For processes that a test starts.
         legacy_create_init = False,
         deps = deps + [
-            ":handlers",
+            "//tests/kit/cpp:handlers",
             "@xla_ffi_ops_pypi//:absl_py",
             "@xla_ffi_ops_pypi//:jax",
             "@xla_ffi_ops_pypi//:numpy",
         ],
         **kwargs
+    )
+
+def kit_ext(name, srcs, handlers = [], stateful_handlers = [], visibility = None, **kwargs):
+    """The shared object lib`name`_ext.so of handlers for tests.
+
+    Args:
+      name: see above.
+      srcs: their sources.
+      handlers: their targets.
+      stateful_handlers: those that have a state.
+      visibility: of the shared object.
+      **kwargs: for xla_ffi_library.
+    """
+    xla_ffi_library(
+        name = name + "_ffi",
+        srcs = srcs,
+        copts = WARNINGS,
+        **kwargs
+    )
+    xla_ffi_extension(
+        name = name + "_ext",
+        handlers = handlers,
+        stateful_handlers = stateful_handlers,
+        visibility = visibility,
+        deps = [name + "_ffi"],
     )

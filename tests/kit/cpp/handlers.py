@@ -7,14 +7,16 @@ import pathlib
 import jax
 
 
-def load(name: str) -> ctypes.CDLL:
-  """Returns the shared object `name` of this folder."""
-  return ctypes.CDLL(str(pathlib.Path(__file__).with_name(f"lib{name}.so")))
+def load(path: str) -> ctypes.CDLL:
+  """Returns a shared object: "rows/call_ext" is rows/libcall_ext.so."""
+  folder, name = path.split("/")
+  here = pathlib.Path(__file__).parent
+  return ctypes.CDLL(str(here / folder / f"lib{name}.so"))
 
 
-def register(*targets: str, library: str = "kit_test_ext") -> None:
+def register(path: str, *targets: str) -> None:
   """Registers handlers of a shared object with JAX."""
-  loaded = load(library)
+  loaded = load(path)
   for target in targets:
     handler = jax.ffi.pycapsule(loaded[target + "_cpu"])
     jax.ffi.register_ffi_target(target, handler, platform="cpu")

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "tests/kit/cpp/cuda_stub.h"
+#include "tests/kit/cpp/handler/cuda_stub.h"
 #include "xla_ffi_ops/ffi.h"
 
 namespace xla_ffi_ops {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "tests/kit/cpp/cuda_stub.h"
 #include "tests/kit/cpp/fake_xla.h"
+#include "tests/kit/cpp/handler/cuda_stub.h"
 #include "tests/kit/cpp/pools.h"
 #include "xla_ffi_ops/ffi.h"
 

@@ -10,7 +10,10 @@ import numpy as np
 
 jax.config.update("jax_enable_x64", True)
 handlers.register(
-    "kit_test_describe", "kit_test_twice", "kit_test_only_float32"
+    "handler/handler_ext",
+    "kit_test_describe",
+    "kit_test_twice",
+    "kit_test_only_float32",
 )
 
 _DISPATCHED = (

@@ -34,7 +34,7 @@ class ErrorsTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    handlers.register("kit_test_fail")
+    handlers.register("handler/handler_ext", "kit_test_fail")
     cls.x = jnp.zeros(1, np.float32)
 
   def check(self, message, *operands, **attributes):
@@ -69,14 +69,14 @@ class ErrorsTest(parameterized.TestCase):
 class SymbolsTest(absltest.TestCase):
 
   def test_one_handler_for_every_device(self):
-    library = handlers.load("cuda_stub")
+    library = handlers.load("handler/cuda_stub")
     for suffix, in_command_buffers in (("_cpu", False), ("_cuda", True)):
       described = abi.read_metadata(library["kit_test_stub" + suffix])
       self.assertEqual(described.command_buffer_compatible, in_command_buffers)
       self.assertFalse(described.stateful)
 
   def test_without_cuda_there_is_the_cpu_alone(self):
-    library = handlers.load("kit_test_ext")
+    library = handlers.load("handler/handler_ext")
     self.assertIsInstance(library.kit_test_fail_cpu, ctypes._CFuncPtr)
     self.assertFalse(hasattr(library, "kit_test_fail_cuda"))
     described = abi.read_metadata(library.kit_test_fail_cpu)

@@ -3,7 +3,7 @@
 // headers: what operator new is here, no other library sees.
 #include <cstdint>
 
-#include "tests/kit/cpp/no_memory.h"
+#include "tests/kit/cpp/handler/no_memory.h"
 #include "xla_ffi_ops/ffi.h"
 
 namespace xla_ffi_ops {

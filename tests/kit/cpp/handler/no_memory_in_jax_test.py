@@ -6,7 +6,7 @@ import handlers
 import jax
 import numpy as np
 
-handlers.register("kit_test_no_memory", library="no_memory_ext")
+handlers.register("handler/no_memory_ext", "kit_test_no_memory")
 
 _ALL = 2**62
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each allocation of a call in turn fails, by itself or with all later ones:
 // the call ends, and no task works on its buffers afterwards.
-#include "tests/kit/cpp/no_memory.h"
+#include "tests/kit/cpp/handler/no_memory.h"
 
 #include <atomic>
 #include <chrono>

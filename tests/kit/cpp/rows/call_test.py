@@ -13,7 +13,7 @@ import numpy as np
 jax.config.update("jax_enable_x64", True)
 _TARGETS = ("kit_test_affine_fwd", "kit_test_affine_bwd")
 _EMULATED = tuple(f"emulated_{target}" for target in _TARGETS)
-handlers.register(*_TARGETS, *_EMULATED)
+handlers.register("rows/call_ext", *_TARGETS, *_EMULATED)
 
 _D = 3
 # The loops of x, and batch_rank.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/kit/cpp/pools.h"
-#include "tests/kit/cpp/terms.h"
+#include "tests/kit/cpp/rows/terms.h"
 #include "xla_ffi_ops/ffi.h"
 #include "xla_ffi_ops/rows/cpu/cpu_kernels.h"
 #include "xla_ffi_ops/rows/formula.h"

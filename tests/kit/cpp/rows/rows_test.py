@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 jax.config.update("jax_enable_x64", True)
-handlers.register("kit_test_outer", "kit_test_sum")
+handlers.register("rows/rows_ext", "kit_test_outer", "kit_test_sum")
 
 
 def _call(target, shape, *operands, dtype=np.int64, **attributes):

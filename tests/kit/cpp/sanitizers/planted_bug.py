@@ -16,7 +16,7 @@ import numpy as np
 
 
 def main(target, bug):
-  handler = handlers.load("planted_bugs_ext")[target + "_cpu"]
+  handler = handlers.load("sanitizers/planted_bugs_ext")[target + "_cpu"]
   jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(handler))
   # As many bytes as a size class of malloc: none is left over at the end.
   x = jnp.arange(1024, dtype=np.int32)

@@ -43,7 +43,7 @@ def _run(target, bug):
 class PlantedBugsTest(parameterized.TestCase):
 
   def test_built_as_the_environment_says(self):
-    library = handlers.load("planted_bugs_ext")
+    library = handlers.load("sanitizers/planted_bugs_ext")
     sanitizers = [key for key in _RUNTIMES if hasattr(library, _RUNTIMES[key])]
     self.assertEqual(sanitizers, [_SANITIZER] if _SANITIZER else [])
 

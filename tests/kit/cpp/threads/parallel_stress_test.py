@@ -14,7 +14,8 @@ import numpy as np
 # XLA's pool has as many threads, on a machine with fewer cores too.
 os.environ["NPROC"] = "4"
 jax.config.update("jax_enable_x64", True)
-handlers.register("kit_test_increment", "kit_test_fail")
+handlers.register("threads/parallel_ext", "kit_test_increment")
+handlers.register("handler/handler_ext", "kit_test_fail")
 
 _SECONDS = 120  # The test takes a few: more is a deadlock.
 

@@ -4,8 +4,6 @@
 import ctypes
 import os
 import pathlib
-import subprocess
-import tempfile
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -14,7 +12,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 
-_FOLDER = pathlib.Path(__file__).parent
+_LIBRARY = pathlib.Path(__file__).with_name("libfloat16_test.so")
 _ALL_16_BITS = np.arange(2**16, dtype=np.uint16)
 
 # Every float32 up to the bits that rounding to float16 cuts off a normal
@@ -23,32 +21,6 @@ _ALL_16_BITS = np.arange(2**16, dtype=np.uint16)
 # off 16 bits, the same numbers are just below, at and above its midpoints too.
 _UPPER_BITS = np.arange(2**19, dtype=np.uint32) << 13
 _LOWER_BITS = (0, 1, 0xFFF, 0x1000, 0x1001, 0x1FFF)
-
-
-def _load():
-  """Returns the library: from Bazel, or compiled here when there is none."""
-  built = _FOLDER / "libfloat16_test.so"
-  if built.exists():
-    return ctypes.CDLL(str(built))
-  with tempfile.TemporaryDirectory() as folder:
-    path = f"{folder}/lib.so"
-    subprocess.run(
-        [
-            "c++",
-            "-std=c++17",
-            "-O3",
-            "-fno-trapping-math",
-            "-shared",
-            "-fPIC",
-            f"-I{_FOLDER.parent}",
-            _FOLDER / "float16_test_lib.cc",
-            _FOLDER.parent / "xla_ffi_ops/vec/convert_rows.cc",
-            "-o",
-            path,
-        ],
-        check=True,
-    )
-    return ctypes.CDLL(path)
 
 
 def _float32():
@@ -62,7 +34,7 @@ class Float16Test(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.library = _load()
+    cls.library = ctypes.CDLL(str(_LIBRARY))
 
   def setUp(self):
     super().setUp()

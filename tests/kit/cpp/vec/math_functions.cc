@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/kit/cpp/math_functions.h"
+#include "tests/kit/cpp/vec/math_functions.h"
 
 #include <algorithm>
 #include <cstring>

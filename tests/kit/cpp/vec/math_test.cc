@@ -18,7 +18,7 @@
 #endif
 
 #include "tests/kit/cpp/fake_xla.h"
-#include "tests/kit/cpp/math_functions.h"
+#include "tests/kit/cpp/vec/math_functions.h"
 
 namespace xla_ffi_ops {
 namespace {
