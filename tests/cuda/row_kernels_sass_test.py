@@ -13,7 +13,12 @@ import sass
 
 _LIBRARY = os.environ["LIBRARY"]
 _ROW_KERNELS = ("LongRowKernel", "RowKernel")
-_SCAN_KERNELS = ("ScanKernel", "TotalsKernel", "JoinPiecesKernel")
+_SCAN_KERNELS = (
+    "ScanKernel",
+    "TotalsKernel",
+    "JoinPiecesKernel",
+    "MendPiecesKernel",
+)
 # ScanArgs<RecurrenceScan<float> >, whether these are rows: some have vectors.
 _SCAN_ROWS = re.compile(
     r"ScanArgs<.*(?:NumberScan<.*|(?:[fF]loat(?:16)?|double)> ?>),"

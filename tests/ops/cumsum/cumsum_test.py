@@ -89,6 +89,15 @@ class RunningSumsTest(scans.SplitScanTest):
     exact = np.arange(1, n + 1) * np.float64(np.float32(0.1))
     self.assertLess(np.max(abs(y / exact - 1)), 2**-23)
 
+  def test_what_leaves_the_range_stays_out(self):
+    """The sum of all of the large terms is 0."""
+    x = np.zeros(33_000)
+    x[[200, 300]], x[[330, 400]] = 1e308, -1e308
+    want = np.where(np.arange(x.size) < 200, 0, 1e308)
+    want[300:] = np.inf
+    np.testing.assert_array_equal(cumsum(x), want)
+    np.testing.assert_array_equal(cumsum(x[::-1], 0, True), want[::-1])
+
   def test_negative_zero(self):
     for dtype in (np.float32, np.float64):
       y = cumsum(np.array([-0.0, -0.0, 0.0], dtype))

@@ -257,6 +257,29 @@ class RecurrenceTest(absltest.TestCase):
       np.testing.assert_allclose(h[3::4], 1e-30)
       np.testing.assert_allclose(h[4::4], 1)
 
+  def test_what_leaves_the_range_stays_out(self):
+    """Factors bring their product back, but not the recurrence."""
+    for dtype, large in (
+        (np.float32, 1e30), (np.float64, 1e200), (jnp.bfloat16, 1e30),
+        (np.complex64, 1e30),
+    ):  # fmt: skip
+      for shape in ((33_000,), (1100, 3)):
+        a, b = np.ones(shape, dtype), np.zeros(shape, dtype)
+        b[0] = 1
+        a[100:103], a[103:106] = large, 1 / large
+        a[-7] = 0  # infinity times 0 is NaN
+        wide = np.promote_types(dtype, np.float32)
+        columns = a.T.astype(wide), b.T.astype(wide)
+        want = _sequential(*columns, None, reverse=False)[0].T
+        np.testing.assert_array_equal(np.isfinite(want).sum(0), 101)
+        for reverse in (False, True):
+          own, terms, wanted = (x[::-1] if reverse else x for x in (a, b, want))
+          h = linear_recurrence(own, terms, reverse=reverse)
+          h = np.asarray(h).astype(wide)
+          if dtype == np.complex64:  # Which parts are NaN is left to compilers.
+            h, wanted = np.isfinite(h), np.isfinite(wanted)
+          np.testing.assert_array_equal(h, wanted)
+
   def test_on_the_unit_circle(self):
     n = 1 << 16
     a = np.exp(1j * np.linspace(0.1, 3, 3))

@@ -30,6 +30,8 @@ struct DoubleSums : NumberOp<Doubles, Plus> {
   __device__ bool IsSure(double first, double sum) const {
     return format.bytes < 8 || IsFinite(sum) || sum == first || IsNan(first);
   }
+  bool MayBeUnsure() const { return format.bytes == 8; }
+  __device__ bool IsOrdinary(double sum) const { return IsFinite(sum); }
 };
 
 }  // namespace internal

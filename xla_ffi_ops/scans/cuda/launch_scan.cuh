@@ -14,19 +14,19 @@
 namespace xla_ffi_ops {
 namespace internal {
 
+inline int64_t Quotient(int64_t x, int64_t by) { return (x + by - 1) / by; }
+
 // How blocks share a scan.
 template <typename Scan>
 struct ScanShape {
   int warps;
-  int64_t strips;
+  int64_t strips;  // of 32 columns, in a row
   int64_t pieces;
   int64_t piece;
 
   // `lanes` are those of a warp that are along the axis.
   ScanShape(const Scan& scan, int64_t rows, int lanes, int64_t multiprocessors)
-      : strips(rows * Quotient(scan.columns, kScanLanes)),
-        pieces(1),
-        piece(scan.n) {
+      : strips(Quotient(scan.columns, kScanLanes)), pieces(1), piece(scan.n) {
     // Two blocks of a multiprocessor keep its memory busy. Pieces read the
     // operands twice: half of the multiprocessors do better. No GPU measured
     // that.
@@ -37,22 +37,27 @@ struct ScanShape {
     warps = static_cast<int>(
         std::clamp<int64_t>(Quotient(scan.n, warp), 1, kMostScanWarps));
     const int64_t tile = warps * warp;
-    if (2 * strips > multiprocessors || scan.n < 2 * kLeastTiles * tile) return;
-    const int64_t wanted = Quotient(kBlocks * multiprocessors, strips);
+    const int64_t blocks = rows * strips;
+    if (2 * blocks > multiprocessors || scan.n < 2 * kLeastTiles * tile) return;
+    const int64_t wanted = Quotient(kBlocks * multiprocessors, blocks);
     const int64_t tiles =
         std::max(kLeastTiles, Quotient(Quotient(scan.n, tile), wanted));
     piece = tiles * tile;
     pieces = Quotient(scan.n, piece);
     if (scan.n - (pieces - 1) * piece < kLeastSteps) --pieces;
   }
-
-  static int64_t Quotient(int64_t x, int64_t by) { return (x + by - 1) / by; }
 };
 
-// Blocks take turns where there are more of them than a grid may have.
-inline unsigned ScanGrid(int64_t blocks) {
-  constexpr int64_t kMost = 1 << 30;
-  return static_cast<unsigned>(std::min(blocks, kMost));
+// Calls launch(first_row, grid) for grids that have a block for each strip, row
+// and piece. (A grid has room for 2^36 columns.)
+template <bool kRows, typename Fn>
+void ForGrids(int64_t rows, int64_t strips, int64_t pieces, Fn launch) {
+  constexpr int64_t kMostRows = kRows ? (int64_t{1} << 31) - 1 : 65535;
+  for (int64_t row = 0; row < rows; row += kMostRows) {
+    const auto some = static_cast<unsigned>(std::min(rows - row, kMostRows));
+    launch(row, dim3(kRows ? some : static_cast<unsigned>(strips),
+                     kRows ? 1 : some, static_cast<unsigned>(pieces)));
+  }
 }
 
 }  // namespace internal
@@ -66,23 +71,38 @@ void LaunchScan(const StreamDevice& device, cudaStream_t stream,
   using internal::kScanLanes;
   const internal::ScanShape<Scan> shape(scan, rows, kRows ? kScanLanes : 1,
                                         Multiprocessors(device));
-  const Args args{scan, rows, shape.pieces, shape.piece};
-  LaunchShape launch;
-  launch.grid = internal::ScanGrid(shape.strips * shape.pieces);
-  launch.block = dim3(kScanLanes, shape.warps);
-  launch.shared_bytes = sizeof(internal::ScanShared<Scan, kRows>);
-  if (shape.pieces > 1) {
-    Launch("TotalsKernel", internal::TotalsKernel<Args, kRows>, launch, stream,
+  LaunchShape tiles;
+  tiles.block = dim3(kScanLanes, shape.warps);
+  tiles.shared_bytes = sizeof(internal::ScanShared<Scan, kRows>);
+  // A thread for each column.
+  constexpr int kThreads = 128;
+  LaunchShape columns;
+  columns.block = dim3(kThreads);
+  columns.grid =
+      dim3(static_cast<unsigned>(internal::Quotient(scan.columns, kThreads)),
+           static_cast<unsigned>(rows));
+  const bool shares = shape.pieces > 1;
+  const auto launch = [&](int64_t first_row, dim3 grid) {
+    const Args args{scan, first_row, shape.pieces, shape.piece};
+    if (shares) {
+      // Nothing is behind the last piece.
+      tiles.grid = dim3(grid.x, grid.y, grid.z - 1);
+      Launch("TotalsKernel", internal::TotalsKernel<Args, kRows>, tiles, stream,
+             args);
+      Launch("JoinPiecesKernel", internal::JoinPiecesKernel<Args>, columns,
+             stream, args);
+    }
+    tiles.grid = grid;
+    Launch("ScanKernel", internal::ScanKernel<Args, kRows>, tiles, stream,
            args);
-    constexpr int kThreads = 128;
-    LaunchShape join;
-    join.block = dim3(kThreads);
-    join.grid = internal::ScanGrid(
-        internal::ScanShape<Scan>::Quotient(rows * scan.columns, kThreads));
-    Launch("JoinPiecesKernel", internal::JoinPiecesKernel<Args>, join, stream,
-           args);
-  }
-  Launch("ScanKernel", internal::ScanKernel<Args, kRows>, launch, stream, args);
+    if constexpr (!Scan::kIsAlwaysSure) {
+      if (shares && scan.MayBeUnsure()) {
+        Launch("MendPiecesKernel", internal::MendPiecesKernel<Args>, columns,
+               stream, args);
+      }
+    }
+  };
+  internal::ForGrids<kRows>(rows, shape.strips, shape.pieces, launch);
 }
 
 // Computes what all steps of each column make, likewise.
@@ -92,12 +112,15 @@ void LaunchTotals(cudaStream_t stream, const Scan& scan, int64_t rows) {
   using internal::kScanLanes;
   const internal::ScanShape<Scan> shape(scan, rows, kRows ? kScanLanes : 1,
                                         /*multiprocessors=*/0);
-  LaunchShape launch;
-  launch.grid = internal::ScanGrid(shape.strips);
-  launch.block = dim3(kScanLanes, shape.warps);
-  launch.shared_bytes = sizeof(internal::ScanShared<Scan, kRows>);
-  Launch("TotalsKernel", internal::TotalsKernel<Args, kRows>, launch, stream,
-         Args{scan, rows, 1, scan.n});
+  LaunchShape tiles;
+  tiles.block = dim3(kScanLanes, shape.warps);
+  tiles.shared_bytes = sizeof(internal::ScanShared<Scan, kRows>);
+  const auto launch = [&](int64_t first_row, dim3 grid) {
+    tiles.grid = grid;
+    Launch("TotalsKernel", internal::TotalsKernel<Args, kRows>, tiles, stream,
+           Args{scan, first_row, 1, scan.n});
+  };
+  internal::ForGrids<kRows>(rows, shape.strips, 1, launch);
 }
 
 }  // namespace xla_ffi_ops

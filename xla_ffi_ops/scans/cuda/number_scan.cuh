@@ -10,7 +10,8 @@
 //   Carry First(const void* starts, int64_t i);  // starts may be null
 //   void SetTotal(void* totals, int64_t i, State);
 //
-// and of scan_tiles.cuh: Add, Join, After, Step, ResultOf, and IsSure.
+// and of scan_tiles.cuh: Add, Join, After, Step, ResultOf; if it is not always
+// sure IsSure and IsOrdinary, and for the host MayBeUnsure.
 #ifndef XLA_FFI_OPS_SCANS_CUDA_NUMBER_SCAN_CUH_
 #define XLA_FFI_OPS_SCANS_CUDA_NUMBER_SCAN_CUH_
 
@@ -187,7 +188,6 @@ struct NumberScan : Op {
     int64_t index;
   };
   static constexpr int kSteps = 8;
-  static constexpr int kStatesAtOnce = 4;
 
   int64_t n, columns;
   ScanCall call;
@@ -224,11 +224,12 @@ struct NumberScan : Op {
     this->Decode(words, items);
   }
   __device__ Item LoadOne(const Place& place, int64_t i) const {
-    Word words[1];
-    Item items[1];
-    LoadWords<false>(StepsAt(place.x), i, 1, false, words);
-    this->Decode(words, items);
-    return items[0];
+    return ItemAt(place.x, i);
+  }
+  // Only scans of 64 bits may be unsure.
+  static constexpr bool kRoundsCarry = false;
+  __device__ Carry CarryAt(const Place& place, int64_t i) const {
+    return ItemAt(place.y, i);
   }
   template <bool kRows>
   __device__ void Store(const Place& place, int64_t first, int count,
@@ -258,6 +259,13 @@ struct NumberScan : Op {
   }
 
  private:
+  __device__ Item ItemAt(const void* data, int64_t i) const {
+    Word words[1];
+    Item items[1];
+    LoadWords<false>(StepsAt(data), i, 1, false, words);
+    this->Decode(words, items);
+    return items[0];
+  }
   __device__ WordSteps StepsAt(const void* data) const {
     return {data, call.format.bytes, n, columns, call.reverse};
   }

@@ -116,6 +116,16 @@ __device__ inline bool IsNan(DeviceComplex<R> x) {
   return IsNan(x.re) || IsNan(x.im);
 }
 
+// Whether they are equal, or both NaN.
+template <typename E>
+__device__ inline bool AreSame(E x, E y) {
+  return x == y || (x != x && y != y);
+}
+template <typename R>
+__device__ inline bool AreSame(DeviceComplex<R> x, DeviceComplex<R> y) {
+  return AreSame(x.re, y.re) && AreSame(x.im, y.im);
+}
+
 __device__ inline double ShuffleNumber(double x, int mask) {
   return __shfl_xor_sync(0xffffffffu, x, mask);
 }

@@ -57,8 +57,8 @@ struct RecurrenceScan {
   };
   // 32 bytes of an operand, or as many steps as a vector has.
   static constexpr int kSteps = sizeof(T) == 2 ? 8 : 32 / sizeof(T);
-  static constexpr int kStatesAtOnce = sizeof(T) == 2 ? 4 : 8;
   static constexpr bool kIsAlwaysSure = false;
+  static constexpr bool kRoundsCarry = !std::is_same_v<T, Element>;
 
   int64_t n, columns;
   Recurrence<T> call;
@@ -74,6 +74,7 @@ struct RecurrenceScan {
   }
   __device__ T* Slot(const Place& place, int64_t i) const { return place.h[i]; }
   __device__ int SlotBytes() const { return sizeof(T); }
+  bool MayBeUnsure() const { return true; }
 
   template <bool kRows>
   __device__ void Load(const Place& place, int64_t first, int count,
@@ -133,6 +134,10 @@ struct RecurrenceScan {
   // From the first NaN on, all is NaN.
   __device__ bool IsSure(Element first, Element h) const {
     return IsFinite(h) || IsNan(first);
+  }
+  __device__ bool IsOrdinary(Element h) const { return IsFinite(h); }
+  __device__ Element CarryAt(const Place& place, int64_t i) const {
+    return ToElement(*place.h[i]);
   }
 
  private:

@@ -7,7 +7,6 @@
 //   using Local;  // a state while one thread makes it
 //   using Result;  // what a step writes
 //   static constexpr int kSteps;          // of a thread
-//   static constexpr int kStatesAtOnce;   // that fit a thread's registers
 //   static constexpr bool kIsAlwaysSure;  // if so, no plain loop is compiled
 //   int64_t n, columns;
 //   Place At(int64_t row, int64_t column);    // where a column is
@@ -22,6 +21,9 @@
 //   Result ResultOf(Carry);
 //   bool IsSure(Carry first, Carry result);   // whether it is what a plain
 //                                             // loop has; else one computes it
+//   bool IsOrdinary(Carry);                   // if not, nothing behind it is
+//   Carry CarryAt(place, i);                  // as it is in the results
+//   static constexpr bool kRoundsCarry;       // which may have fewer bits
 //   void Store<kRows>(place, first, count, results);
 //   void StoreOne(place, i, result);
 //   void SaveTotal(place, begin, State);      // of the steps from `begin` on
@@ -34,6 +36,12 @@
 // overflown is computed by a plain loop. So results are those of a plain loop
 // but for their last bits, also where there are infinities and NaN. Nothing
 // depends on the order of threads.
+//
+// If there are few rows or columns, blocks share the steps, in pieces: one
+// kernel makes the state of each piece, the next one joins them, and then all
+// pieces are scanned. A plain loop may overflow inside of a piece whose state
+// does not, or the other way round. The last kernel finds columns where that
+// matters, and computes them by a plain loop.
 #ifndef XLA_FFI_OPS_SCANS_CUDA_SCAN_TILES_CUH_
 #define XLA_FFI_OPS_SCANS_CUDA_SCAN_TILES_CUH_
 
@@ -44,6 +52,7 @@
 #include <type_traits>
 
 #include "xla_ffi_ops/cuda/shared_memory.cuh"
+#include "xla_ffi_ops/scans/cuda/numbers.cuh"
 #include "xla_ffi_ops/vec/device.h"
 
 namespace xla_ffi_ops::internal {
@@ -58,7 +67,7 @@ struct ScanArgs {
   using Scan = ScanType;
 
   Scan scan;
-  int64_t rows;
+  int64_t first_row;  // of the grid
   int64_t pieces;
   int64_t piece;  // steps
 
@@ -153,13 +162,13 @@ __device__ inline Value Saved(const Scan& scan,
 }
 
 // Steps [begin, end) as a plain loop takes them.
-template <bool kStores, typename Scan>
+template <typename Scan>
 __device__ inline typename Scan::Carry PlainSteps(
     const Scan& scan, const typename Scan::Place& place, int64_t begin,
     int64_t end, typename Scan::Carry carry) {
   for (int64_t i = begin; i < end; ++i) {
     carry = scan.Step(scan.LoadOne(place, i), carry);
-    if constexpr (kStores) scan.StoreOne(place, i, scan.ResultOf(carry));
+    scan.StoreOne(place, i, scan.ResultOf(carry));
   }
   return carry;
 }
@@ -182,23 +191,20 @@ __device__ inline void ScanWarp(const Scan& scan, typename Scan::State* before,
   }
 }
 
-// The column, or row of one column, of a thread; and how its lanes are used.
+// The column, or row of one column, of a thread. Blocks have no more than one,
+// and their indices tell which: a division of 64 bits is a call, around which
+// registers spill.
 template <typename Scan, bool kRows>
 struct ScanStrip {
   typename Scan::Place place;
   bool is_there;
-  int64_t piece;
 
-  __device__ ScanStrip(const Scan& scan, int64_t pieces, int64_t index) {
-    // Neighboring blocks have neighboring columns.
-    const int64_t strips =
-        kRows ? 1 : (scan.columns + kScanLanes - 1) / kScanLanes;
-    const int64_t row_piece = index / strips;
+  __device__ ScanStrip(const Scan& scan, int64_t first_row) {
     const int64_t column =
-        kRows ? 0 : index % strips * kScanLanes + threadIdx.x;
+        kRows ? 0 : int64_t{blockIdx.x} * kScanLanes + threadIdx.x;
     is_there = kRows || column < scan.columns;
-    piece = row_piece % pieces;
-    place = scan.At(row_piece / pieces, is_there ? column : 0);
+    place = scan.At(first_row + (kRows ? blockIdx.x : blockIdx.y),
+                    is_there ? column : 0);
   }
 };
 
@@ -262,32 +268,26 @@ __device__ inline void SaveTotals(const Args& args) {
   Shared& shared = *SharedMemory<Shared>();
   const Scan& scan = args.scan;
   const int lane = kRows ? 0 : threadIdx.x;
-  const int64_t strips =
-      kRows ? 1 : (scan.columns + kScanLanes - 1) / kScanLanes;
+  const int64_t begin = args.Begin(blockIdx.z), end = args.End(blockIdx.z);
   const int64_t size =
       int64_t{Scan::kSteps} * blockDim.y * (kRows ? kScanLanes : 1);
-  for (int64_t index = blockIdx.x; index < args.rows * args.pieces * strips;
-       index += gridDim.x) {
-    const ScanStrip<Scan, kRows> strip(scan, args.pieces, index);
-    if (strip.piece == args.pieces - 1 && args.pieces > 1) continue;
-    const int64_t begin = args.Begin(strip.piece), end = args.End(strip.piece);
-    State all{};
-    TileItems<Scan, kRows> next(scan, strip, begin, end);
-    for (int64_t tile = begin; tile < end; tile += size) {
-      const TileItems<Scan, kRows> own = next;
-      next = TileItems<Scan, kRows>(scan, strip, tile + size, end);
-      State before;
-      ShareStates<kRows>(scan, own.items, own.count, shared, &before);
-      if (threadIdx.y == 0) {
-        for (int w = 0; w < static_cast<int>(blockDim.y); ++w) {
-          all = scan.Join(all, shared.totals[w][lane]);
-        }
+  const ScanStrip<Scan, kRows> strip(scan, args.first_row);
+  State all{};
+  TileItems<Scan, kRows> next(scan, strip, begin, end);
+  for (int64_t tile = begin; tile < end; tile += size) {
+    const TileItems<Scan, kRows> own = next;
+    next = TileItems<Scan, kRows>(scan, strip, tile + size, end);
+    State before;
+    ShareStates<kRows>(scan, own.items, own.count, shared, &before);
+    if (threadIdx.y == 0) {
+      for (int w = 0; w < static_cast<int>(blockDim.y); ++w) {
+        all = scan.Join(all, shared.totals[w][lane]);
       }
-      __syncthreads();
     }
-    if (threadIdx.y == 0 && strip.is_there && (!kRows || threadIdx.x == 0)) {
-      scan.SaveTotal(strip.place, begin, all);
-    }
+    __syncthreads();
+  }
+  if (threadIdx.y == 0 && strip.is_there && (!kRows || threadIdx.x == 0)) {
+    scan.SaveTotal(strip.place, begin, all);
   }
 }
 
@@ -303,75 +303,70 @@ __device__ inline void ScanTiles(const Args& args) {
   const bool is_first = threadIdx.y == 0 && (!kRows || threadIdx.x == 0);
   const bool is_last = static_cast<int>(threadIdx.y) == warps - 1 &&
                        (!kRows || threadIdx.x == kScanLanes - 1);
-  const int64_t strips =
-      kRows ? 1 : (scan.columns + kScanLanes - 1) / kScanLanes;
+  const int64_t begin = args.Begin(blockIdx.z), end = args.End(blockIdx.z);
   const int64_t size = int64_t{Scan::kSteps} * warps * (kRows ? kScanLanes : 1);
-  int turn = 0;
+  const ScanStrip<Scan, kRows> strip(scan, args.first_row);
   if (threadIdx.x == 0 && threadIdx.y == 0) shared.unsure[0] = 0;
-  for (int64_t index = blockIdx.x; index < args.rows * args.pieces * strips;
-       index += gridDim.x) {
-    const ScanStrip<Scan, kRows> strip(scan, args.pieces, index);
-    const int64_t begin = args.Begin(strip.piece), end = args.End(strip.piece);
-    if (is_first) {
-      shared.carry[turn][lane] = args.pieces == 1
-                                     ? scan.Start(strip.place)
-                                     : Saved<Carry>(scan, strip.place, begin);
-    }
-    TileItems<Scan, kRows> next(scan, strip, begin, end);
-    for (int64_t tile = begin; tile < end; tile += size, turn = 1 - turn) {
-      const TileItems<Scan, kRows> own = next;
-      const int64_t first = own.first;
-      const int count = own.count;
-      const auto& items = own.items;
-      // Memory works while threads compute, and wait for each other.
-      next = TileItems<Scan, kRows>(scan, strip, tile + size, end);
-      typename Scan::State before;
-      ShareStates<kRows>(scan, items, count, shared, &before);
+  if (is_first) {
+    shared.carry[0][lane] = args.pieces == 1
+                                ? scan.Start(strip.place)
+                                : Saved<Carry>(scan, strip.place, begin);
+  }
+  int turn = 0;
+  TileItems<Scan, kRows> next(scan, strip, begin, end);
+  for (int64_t tile = begin; tile < end; tile += size, turn = 1 - turn) {
+    const TileItems<Scan, kRows> own = next;
+    const int64_t first = own.first;
+    const int count = own.count;
+    const auto& items = own.items;
+    // Memory works while threads compute, and wait for each other.
+    next = TileItems<Scan, kRows>(scan, strip, tile + size, end);
+    typename Scan::State before;
+    ShareStates<kRows>(scan, items, count, shared, &before);
 
-      const Carry start = shared.carry[turn][lane];
-      Carry carry = start;
-      for (int w = 0; w < static_cast<int>(threadIdx.y); ++w) {
-        carry = scan.After(shared.totals[w][lane], carry);
-      }
-      if constexpr (kRows) carry = scan.After(before, carry);
-      typename Scan::Result results[Scan::kSteps];
+    const Carry start = shared.carry[turn][lane];
+    Carry carry = start;
+    for (int w = 0; w < static_cast<int>(threadIdx.y); ++w) {
+      carry = scan.After(shared.totals[w][lane], carry);
+    }
+    if constexpr (kRows) carry = scan.After(before, carry);
+    typename Scan::Result results[Scan::kSteps];
 #pragma unroll
-      for (int i = 0; i < Scan::kSteps; ++i) {
-        if (i < count) carry = scan.Step(items[i], carry);
-        results[i] = scan.ResultOf(carry);
+    for (int i = 0; i < Scan::kSteps; ++i) {
+      if (i < count) carry = scan.Step(items[i], carry);
+      results[i] = scan.ResultOf(carry);
+    }
+    // What is infinite or NaN stays so: the last step tells.
+    if constexpr (!Scan::kIsAlwaysSure) {
+      if (!scan.IsSure(start, carry) && strip.is_there) {
+        shared.unsure[turn] = 1;
       }
-      // What is infinite or NaN stays so: the last step tells.
-      if constexpr (!Scan::kIsAlwaysSure) {
-        if (!scan.IsSure(start, carry) && strip.is_there) {
-          shared.unsure[turn] = 1;
-        }
-        if (threadIdx.x == 0 && threadIdx.y == 0) shared.unsure[1 - turn] = 0;
+      if (threadIdx.x == 0 && threadIdx.y == 0) shared.unsure[1 - turn] = 0;
+    }
+    if (is_last) shared.carry[1 - turn][lane] = carry;
+    __syncthreads();
+    if (Scan::kIsAlwaysSure || shared.unsure[turn] == 0) {
+      scan.template Store<kRows>(strip.place, first, count, results);
+      continue;
+    }
+    if constexpr (!Scan::kIsAlwaysSure) {
+      if (is_first && strip.is_there) {
+        const int64_t tile_end = end - tile < size ? end : tile + size;
+        shared.carry[1 - turn][lane] =
+            PlainSteps(scan, strip.place, tile, tile_end, start);
       }
-      if (is_last) shared.carry[1 - turn][lane] = carry;
       __syncthreads();
-      if (Scan::kIsAlwaysSure || shared.unsure[turn] == 0) {
-        scan.template Store<kRows>(strip.place, first, count, results);
-        continue;
-      }
-      if constexpr (!Scan::kIsAlwaysSure) {
-        if (is_first && strip.is_there) {
-          const int64_t tile_end = end - tile < size ? end : tile + size;
-          shared.carry[1 - turn][lane] =
-              PlainSteps<true>(scan, strip.place, tile, tile_end, start);
-        }
-        __syncthreads();
-      }
     }
   }
 }
 
 template <typename Args, bool kRows>
-__global__ void __launch_bounds__(kScanLanes* kMostScanWarps)
+__global__ void __launch_bounds__(kScanLanes* kMostScanWarps, 1)
     ScanKernel(const __grid_constant__ Args args) {
   ScanTiles<Args, kRows>(args);
 }
 template <typename Args, bool kRows>
-__global__ void __launch_bounds__(kScanLanes* kMostScanWarps)
+__global__ void __launch_bounds__(kScanLanes* kMostScanWarps, 1)
     TotalsKernel(const __grid_constant__ Args args) {
   SaveTotals<Args, kRows>(args);
 }
@@ -379,43 +374,64 @@ __global__ void __launch_bounds__(kScanLanes* kMostScanWarps)
 // Turns what pieces make into what is before them. A thread has a column, and
 // reads several states at once: else it would wait for each of them.
 template <typename Args>
-__global__ void __launch_bounds__(128)
+__global__ void __launch_bounds__(128, 4)
     JoinPiecesKernel(const __grid_constant__ Args args) {
   using Scan = typename Args::Scan;
   using State = typename Scan::State;
   using Carry = typename Scan::Carry;
-  constexpr int kAtOnce = Scan::kStatesAtOnce;
+  constexpr int kAtOnce = 4;  // more of complex numbers spill
   const Scan& scan = args.scan;
-  const int64_t all = args.rows * scan.columns;
-  for (int64_t index = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-       index < all; index += int64_t{gridDim.x} * blockDim.x) {
-    const typename Scan::Place place =
-        scan.At(index / scan.columns, index % scan.columns);
-    Carry carry = scan.Start(place);
-    for (int64_t piece = 0; piece < args.pieces - 1; piece += kAtOnce) {
-      const int64_t rest = args.pieces - 1 - piece;
-      State states[kAtOnce];
+  const int64_t column = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (column >= scan.columns) return;
+  const typename Scan::Place place =
+      scan.At(args.first_row + blockIdx.y, column);
+  Carry carry = scan.Start(place);
+  for (int64_t piece = 0; piece < args.pieces - 1; piece += kAtOnce) {
+    const int64_t rest = args.pieces - 1 - piece;
+    State states[kAtOnce];
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        if (i >= rest) break;
-        states[i] = Saved<State>(scan, place, args.Begin(piece + i));
-      }
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        if (i >= rest) break;
-        const int64_t begin = args.Begin(piece + i);
-        Save(scan, place, begin, carry);
-        const Carry before = carry;
-        carry = scan.After(states[i], before);
-        if constexpr (!Scan::kIsAlwaysSure) {
-          if (!scan.IsSure(before, carry)) {
-            carry = PlainSteps<false>(scan, place, begin, args.End(piece + i),
-                                      before);
-          }
-        }
-      }
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (i >= rest) break;
+      states[i] = Saved<State>(scan, place, args.Begin(piece + i));
     }
-    Save(scan, place, args.Begin(args.pieces - 1), carry);
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (i >= rest) break;
+      Save(scan, place, args.Begin(piece + i), carry);
+      carry = scan.After(states[i], carry);
+    }
+  }
+  Save(scan, place, args.Begin(args.pieces - 1), carry);
+}
+
+// Whether the results from step i on go on from those before it.
+template <typename Scan>
+__device__ inline bool GoesOn(const Scan& scan,
+                              const typename Scan::Place& place, int64_t i) {
+  using Carry = typename Scan::Carry;
+  const Carry before = scan.CarryAt(place, i - 1);
+  const Carry after = scan.CarryAt(place, i);
+  if (scan.IsOrdinary(before) && scan.IsOrdinary(after)) return true;
+  // What is infinite may have been finite before it was rounded.
+  if (Scan::kRoundsCarry) return IsNan(before) && IsNan(after);
+  return AreSame(after, scan.Step(scan.LoadOne(place, i), before));
+}
+
+// Computes the columns by a plain loop in which pieces do not go on from each
+// other.
+template <typename Args>
+__global__ void __launch_bounds__(128, 4)
+    MendPiecesKernel(const __grid_constant__ Args args) {
+  using Scan = typename Args::Scan;
+  const Scan& scan = args.scan;
+  const int64_t column = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (column >= scan.columns) return;
+  const typename Scan::Place place =
+      scan.At(args.first_row + blockIdx.y, column);
+  for (int64_t piece = 1; piece < args.pieces; ++piece) {
+    if (GoesOn(scan, place, args.Begin(piece))) continue;
+    PlainSteps(scan, place, 0, scan.n, scan.Start(place));
+    break;
   }
 }
 
