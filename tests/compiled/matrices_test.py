@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled functions with factors of matrices, against jax."""
+"""Compiled functions with products and factors of matrices."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -108,6 +108,50 @@ class MatricesTest(parameterized.TestCase):
     found = jax.vmap(jax.grad(compile(loss, strict=True)))(a)
     expected = jax.jit(jax.vmap(jax.grad(loss)))(a)
     np.testing.assert_allclose(found, expected, 1e-3, 1e-3)
+
+
+# Products of matrices in memory: of rows, of what rows share, and of both. The
+# last ones have a batch, or several axes that are summed over.
+_PRODUCTS = (
+    ("ij,jk->ik", "ab"), ("ij,jk->ki", "ab"), ("ij,jk->ik", "ac"),
+    ("ji,jk->ik", "cb"), ("ji,jk->ik", "cc"), ("ij,kj->ik", "aa"),
+    ("kij,kjl->kil", "dd"), ("kij,kil->jl", "dd"), ("kij,lij->kl", "dd"),
+)  # fmt: skip
+
+
+def _products(a, b, c, d):
+  named = dict(a=a, b=b, c=c, d=d)
+  return [jnp.einsum(how, *map(named.get, names)) for how, names in _PRODUCTS]
+
+
+class ProductsTest(parameterized.TestCase):
+
+  def _operands(self, rows, dtype):
+    rng = np.random.default_rng(rows)
+    shapes = (rows, 9, 14), (rows, 14, 23), (14, 11), (rows, 5, 12, 12)
+    return [rng.normal(size=shape).astype(dtype) for shape in shapes]
+
+  @parameterized.product(
+      rows=(1, 5, 20) if THOROUGH else (20,),
+      dtype=(np.float32, np.float64) if THOROUGH else (np.float32,),
+  )
+  def test_values(self, rows, dtype):
+    with jax.enable_x64(dtype == np.float64):
+      operands = self._operands(rows, dtype)
+      compiled = compile(_products, strict=True)
+      found = jax.vmap(compiled, (0, 0, None, 0))(*operands)
+      alone = compiled(*(x if x.ndim == 2 else x[-1] for x in operands))
+    named = dict(zip("abcd", map(np.longdouble, operands)))
+    for (how, names), got, one in zip(_PRODUCTS, found, alone, strict=True):
+      np.testing.assert_array_equal(got[-1], one)
+      x, y = ("" if n == "c" else "..." for n in names)
+      (x_axes, y_axes), to = how.split("->")[0].split(","), how.split("->")[1]
+      how = f"{x}{x_axes},{y}{y_axes}->{(x or y) and '...'}{to}"
+      x, y = map(named.get, names)
+      # Each of up to 144 terms is rounded once as it is added.
+      bound = 72 * np.finfo(dtype).eps * np.einsum(how, abs(x), abs(y))
+      error = abs(np.einsum(how, x, y) - np.asarray(got))
+      self.assertTrue(np.all(error <= bound))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of small matrices whose elements are lanes, or scalars.
+// Products of matrices whose elements are lanes, or scalars.
 #ifndef XLA_FFI_OPS_LOOPS_DOT_H_
 #define XLA_FFI_OPS_LOOPS_DOT_H_
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "xla_ffi_ops/vec/device.h"
@@ -74,6 +77,81 @@ template <int rows, int depth, int cols, typename V, typename A, typename B>
 XLA_FFI_OPS_HD void Dot(V (&to)[rows * cols], const A (&a)[rows * depth],
                         const B (&b)[depth * cols]) {
   internal::DotRows<depth, cols>(to, a, b, internal::Indices<rows>());
+}
+
+namespace internal {
+
+// Rows that one tile of a product has: each element of b that it reads serves
+// all of them.
+inline constexpr int kTileRows = 4;
+
+// Elements of b: those of all lanes, or neighbors where V is a scalar.
+template <typename U, typename V, typename B>
+XLA_FFI_OPS_HD U Neighbors(const B* b) {
+  if constexpr (kIsScalar<V>) {
+    U found;
+    std::memcpy(&found, b, sizeof(U));
+    return found;
+  } else if constexpr (kIsScalar<B>) {
+    return math::Splat<U>(*b);
+  } else {
+    return *b;
+  }
+}
+
+// Some rows, and `vectors` of U from the first column on.
+template <int depth, int cols, int vectors, typename U, typename V, typename A,
+          typename B>
+XLA_FFI_OPS_HD void Tile(V* to, const A* a, const B* b) {
+  constexpr int kStep = sizeof(U) / sizeof(V);
+  U sums[kTileRows][vectors] = {};
+  for (int64_t k = 0; k < depth; ++k) {
+    U row[vectors];
+    for (int j = 0; j < vectors; ++j) {
+      row[j] = Neighbors<U, V>(b + k * cols + j * kStep);
+    }
+    for (int i = 0; i < kTileRows; ++i) {
+      for (int j = 0; j < vectors; ++j) {
+        sums[i][j] = math::MulAdd(a[i * depth + k], row[j], sums[i][j]);
+      }
+    }
+  }
+  for (int i = 0; i < kTileRows; ++i) {
+    std::memcpy(to + i * cols, sums[i], sizeof(sums[i]));
+  }
+}
+
+// The last tiles begin earlier where they would pass the end: they write once
+// more what others wrote.
+template <int rows, int depth, int cols, int vectors, typename U, typename V,
+          typename A, typename B>
+XLA_FFI_OPS_HD void Tiles(V* to, const A* a, const B* b) {
+  constexpr int kStep = vectors * sizeof(U) / sizeof(V);
+  static_assert(rows >= kTileRows && cols >= kStep);
+  for (int64_t i = 0; i < rows; i += kTileRows) {
+    const int64_t row = std::min<int64_t>(i, rows - kTileRows);
+    for (int64_t j = 0; j < cols; j += kStep) {
+      const int64_t col = std::min<int64_t>(j, cols - kStep);
+      Tile<depth, cols, vectors, U>(to + row * cols + col, a + row * depth,
+                                    b + col);
+    }
+  }
+}
+
+}  // namespace internal
+
+// The same of at least 4 rows and columns, in memory. Each sum begins with 0.
+template <int rows, int depth, int cols, typename V, typename A, typename B>
+XLA_FFI_OPS_HD void Product(V* to, const A* a, const B* b) {
+  if constexpr (!kIsScalar<V>) {
+    internal::Tiles<rows, depth, cols, 2, V>(to, a, b);
+  } else {
+    constexpr int kMost = 32 / sizeof(V);
+    constexpr int kTogether = cols < kMost ? 4 : kMost;
+    constexpr int kVectors = cols < 2 * kTogether ? 1 : 2;
+    using U = Vector<V, kTogether>;
+    internal::Tiles<rows, depth, cols, kVectors, U>(to, a, b);
+  }
 }
 
 }  // namespace xla_ffi_ops::lanes

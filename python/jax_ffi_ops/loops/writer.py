@@ -117,6 +117,13 @@ class Writer:
     self._trips = trips
 
   @contextlib.contextmanager
+  def repeated(self, sizes: Sequence[int]) -> Iterator[None]:
+    """Counts lines as those of loops, which a function has inside."""
+    trips, self._trips = self._trips, (*self._trips, *map(str, sizes))
+    yield
+    self._trips = trips
+
+  @contextlib.contextmanager
   def loops(self, shape: Sequence[Any]) -> Iterator[list[cpp.Code]]:
     """Goes over the indices of an array."""
     with contextlib.ExitStack() as stack:

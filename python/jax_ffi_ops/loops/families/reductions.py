@@ -109,6 +109,8 @@ def _dot(body, equation, a, b):
       y = b.names.reshape(*map(cpp.size, (loops, right, depth)))
       dot = _dot_neighbors if _has_neighbors(equation, x, y) else _dot_scalars
       return dot(body, equation, x, y, a.lanes or b.lanes)
+  if _has_tiles(equation, *map(cpp.size, (left, depth, right))):
+    return _in_tiles(body, equation, a, b, (batch, rows, cols))
   # Neighbors are added to neighbors, if the columns of b are such.
   is_row = (
       isinstance(b, values.Memory) and cols and b.strides[batch + cols - 1] == 1
@@ -157,6 +159,51 @@ def _dot_scalars(body, equation, x, y, lanes):
       text = writer.sum(text, writer.named(term, term))
     found[i, j, k] = writer.let(text, dtype, lanes)
   return values.Scalars.of(found.reshape(equation.shape), dtype, lanes)
+
+
+# The fewest rows, columns and terms of a product that is computed in tiles.
+_TILE = 4
+
+
+def _has_tiles(equation, *sizes):
+  """Returns whether a product of matrices is one for dot.h's `Product`."""
+  if not all(isinstance(n, int) and n >= _TILE for n in sizes):
+    return False
+  types = {x.aval.dtype for x in (*equation.of.invars, *equation.of.outvars)}
+  return cpp.is_float(equation.dtype) and len(set(map(cpp.scalar, types))) == 1
+
+
+def _in_tiles(body, equation, a, b, ranks):
+  """Multiplies [batch, rows, depth] and [batch, cols, depth]."""
+  batch, rows, cols = ranks
+  writer, lanes = body.writer, a.lanes or b.lanes
+  columns = range(batch, batch + cols)
+  dims = [d for d in range(len(b.shape)) if d not in columns]
+  b = moves.moved(body, b, lambda x: x.ordered([*dims, *columns]))
+  a, b = (_contiguous(body, x) for x in (a, b))
+  out = writer.buffer(equation.shape, equation.dtype, lanes)
+  sizes = [
+      cpp.size(shape)
+      for shape in (
+          a.shape[batch : batch + rows],
+          a.shape[batch + rows :],
+          b.shape[len(dims) :],
+      )
+  ]
+  with writer.loops(a.shape[:batch]) as index, writer.repeated(sizes):
+    places = [
+        cpp.code("{} + {}", x.buffer.name, x.place(index)) for x in (out, a, b)
+    ]
+    template = ", ".join(map(str, sizes))
+    writer.line("Product<%s>({}, {}, {});" % template, *places)
+  return body.loaded(out)
+
+
+def _contiguous(body, x):
+  """Returns an array as a plain array of C++."""
+  x = body.writer.in_memory(x)
+  is_plain = x.buffer.kind in (values.Kind.OWN, values.Kind.TABLE)
+  return x if is_plain and x.is_contiguous else body.writer.copied(x, x.lanes)
 
 
 def _product(ranks, by_rows, dtype, a, b):
