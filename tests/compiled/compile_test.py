@@ -446,6 +446,20 @@ class ChoiceTest(parameterized.TestCase):
     self.assertEqual(least(4096, True), 1)
     self.assertEqual(least(32768, True), speed.NEVER)
 
+  def test_large_products_outside_of_loops_are_those_of_jax(self):
+    def is_large(*shapes):
+      function = lambda a, b: _loop((a @ b).ravel())
+      jaxpr = jax.make_jaxpr(function)(*map(jnp.zeros, shapes)).jaxpr
+      return speed.has_large_work_outside(jaxpr)
+
+    for n, of_matrices, of_vectors in [
+        (50, False, False),
+        (51, True, False),
+        (128, True, True),
+    ]:
+      self.assertEqual(is_large((n, n), (n, n)), of_matrices)
+      self.assertEqual(is_large((n, n), (n,)), of_vectors)
+
   def test_rows(self):
     fast = compile(_loop, least_rows=(4, 1))
     text = kit.explain(fast, _X)

@@ -23,8 +23,9 @@ _VECTOR_PRODUCTS = {256: (8, 8), 1024: (64, NEVER), 4096: (NEVER, NEVER)}
 _NARROW = 16
 # One of two matrices is a call of a library there, which costs a microsecond.
 _MATRIX_PRODUCTS = {1 << 15: (NEVER, NEVER)}
-# Outside of loops, where it is computed once.
-_LARGE_PRODUCT = 1 << 17
+# Outside of loops, where it is computed once: of a matrix and a vector, or of
+# two matrices.
+_LARGE_PRODUCTS = (1 << 14, 1 << 17)
 # Elementwise operations on large arrays: XLA uses several threads for one row.
 _ELEMENTS = {4096: (NEVER, 1)}
 # XLA's Threefry takes several times as long as a vector of it, and makes up for
@@ -44,8 +45,8 @@ def has_large_work_outside(jaxpr: jex_core.Jaxpr) -> bool:
   """Returns whether XLA is faster with what is outside of the loops."""
   inside = {id(x) for loop in _loops(jaxpr) for x in equations(loop)}
   others = [x for x in equations(jaxpr) if id(x) not in inside]
-  products = (x for x in others if x.primitive.name == "dot_general")
-  return any(_product(x)[1] >= _LARGE_PRODUCT for x in products)
+  products = [_product(x) for x in others if x.primitive.name == "dot_general"]
+  return any(n >= _LARGE_PRODUCTS[matrices] for matrices, n in products)
 
 
 def _loops(jaxpr) -> Iterator[Any]:
