@@ -104,6 +104,9 @@ class _FunctionsTest(matrices.MatrixTest):
         (np.ones((2, 2, 3)),),
         (np.float64(1),),
         ([[1.0, 2.0], [2.0, 1.0]],),
+        (one.astype(np.longdouble),),  # jax has neither of these dtypes.
+        (one.astype(object),),
+        (jax.random.split(jax.random.key(0), (3, 3)),),
         (None,),
         ("a",),
     ]
@@ -243,6 +246,8 @@ class MoreFunctionsTest(_FunctionsTest):
         (many, np.stack([b, b], -1)[None]),
         (a[None].astype(np.float32), np.ones((2, 3, 4))),
         (np.zeros((2, 0, 0)), np.zeros((2, 0, 3))),
+        # For jax.scipy.linalg, three vectors; for jax.numpy.linalg, a matrix.
+        (np.stack([a, 2 * a, 3 * a]), np.arange(9).reshape(3, 3)),
     ]
     for x64 in (False, True):
       with jax.enable_x64(x64):

@@ -148,7 +148,8 @@ def cho_solve(
     TypeError, ValueError: as jax.scipy.linalg.cho_solve.
   """
   c, lower = c_and_lower
-  if operands.systems(c, b) is None or not namesake.are_bools(lower):
+  found = operands.systems_of_scipy(c, b)
+  if found is None or not namesake.are_bools(lower):
     return jax.scipy.linalg.cho_solve(c_and_lower, b, overwrite_b, check_finite)
   for trans in (0, 2) if lower else (2, 0):
     b = triangular.solve_triangular(c, b, trans, lower)

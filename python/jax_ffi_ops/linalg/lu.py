@@ -207,9 +207,8 @@ def lu_solve(
     TypeError, ValueError: as jax.scipy.linalg.lu_solve.
   """
   lu, pivots = lu_and_piv
-  found = operands.systems(lu, b)
-  is_vector = np.ndim(lu) == np.ndim(b) + 1 and np.ndim(b) > 1
-  if found is None or is_vector or trans not in (0, 1, 2):
+  found = operands.systems_of_scipy(lu, b)
+  if found is None or trans not in (0, 1, 2):
     return jax.scipy.linalg.lu_solve(
         lu_and_piv, b, trans, overwrite_b, check_finite
     )

@@ -64,10 +64,13 @@ def inexact(
   """Returns arrays in the dtype that they promote to; None: jax's to judge."""
   if not all(isinstance(a, ARRAYS) for a in arrays):
     return None
-  found = [jnp.asarray(a) for a in arrays]
-  dtype = jnp.result_type(*found)
-  if not jnp.issubdtype(dtype, jnp.inexact):
-    dtype = jax.eval_shape(jnp.sqrt, jax.ShapeDtypeStruct((), dtype)).dtype
+  try:
+    found = [jnp.asarray(a) for a in arrays]
+    dtype = jnp.result_type(*found)
+    if not jnp.issubdtype(dtype, jnp.inexact):
+      dtype = jax.eval_shape(jnp.sqrt, jax.ShapeDtypeStruct((), dtype)).dtype
+  except (TypeError, ValueError):  # A dtype that jax lacks, or does not promote.
+    return None
   if dtype not in dtypes:
     return None
   return [a.astype(dtype) for a in found]
@@ -118,6 +121,15 @@ def systems(a: Any, b: Any) -> tuple[jax.Array, jax.Array] | None:
     return None
   a = a.reshape((1,) * (len(batch) + 2 - a.ndim) + a.shape)
   return a, jnp.broadcast_to(b, batch + b.shape[-2:])
+
+
+def systems_of_scipy(a: Any, b: Any) -> tuple[jax.Array, jax.Array] | None:
+  """Does what systems does; but a batch of vectors b, [..., n], is jax's.
+
+  jax.scipy.linalg solves with such a b, and warns that it will be a matrix.
+  """
+  are_vectors = 1 < np.ndim(b) == np.ndim(a) - 1
+  return None if are_vectors else systems(a, b)
 
 
 def adjoint(x: jax.Array) -> jax.Array:

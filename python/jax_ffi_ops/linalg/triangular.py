@@ -120,7 +120,7 @@ def solve_triangular(
   Raises:
     TypeError, ValueError: as jax.scipy.linalg.solve_triangular.
   """
-  found = operands.systems(a, b)
+  found = operands.systems_of_scipy(a, b)
   if (
       found is None
       or not isinstance(trans, int | str)
