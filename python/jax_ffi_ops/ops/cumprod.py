@@ -26,7 +26,7 @@ def cumprod(
 
   Handlers keep products of float32, float16 and bfloat16 in float64, and round
   each result once. So these results are more exact than in jax.lax. The last
-  bits of float64 may differ, too. Products of integers wrap. Threads do not
-  share a row.
+  bits of float64 may differ, too. Products of integers wrap. Threads of a CPU do
+  not share a row.
   """
   return scans.scan(_cumprod, jax.lax.cumprod, operand, axis, reverse, in_place)

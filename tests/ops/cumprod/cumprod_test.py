@@ -72,6 +72,19 @@ class RunningProductsTest(scans.ScanTest):
         want = np.multiply.accumulate(x.astype(np.float64)).astype(dtype)
       np.testing.assert_allclose(cumprod(x), want, 1e-6)
 
+  def test_what_leaves_the_range_stays_out(self):
+    """Though the product of all factors, or of a part, is in range."""
+    for shape, power in itertools.product(((33_000,), (1100, 3)), (-300, 300)):
+      x = np.ones(shape)
+      x[100:103], x[103:106] = 10.0**power, 10.0**-power
+      x[200:203], x[300:303] = 10.0**-power, 10.0**power
+      with np.errstate(over="ignore", under="ignore"):
+        want = np.multiply.accumulate(x)
+      np.testing.assert_array_equal(want[300:], 0 if power < 0 else np.inf)
+      for reverse in (False, True):
+        own, wanted = (a[::-1] if reverse else a for a in (x, want))
+        np.testing.assert_allclose(cumprod(own, 0, reverse), wanted, 1e-12)
+
   def test_zero_before_factors_whose_product_overflows(self):
     """Of any number of them: vectors multiply lanes before what precedes."""
     for dtype in kit.FLOATING:
