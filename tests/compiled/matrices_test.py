@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled functions with products and factors of matrices."""
 
+import functools
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
@@ -52,6 +54,19 @@ def _qr(a):
   return q @ r, square**2, q.T @ q, jnp.abs(r), whole @ whole.T, wide @ upper
 
 
+def _ormqr(a):
+  """Four ways to have a matrix back, or R without signs."""
+  a = a[:, : max(2, len(a) // 2)]
+  factors, taus = jnp.linalg.qr(a, mode="raw")
+  times = functools.partial(lax.linalg.ormqr, factors.T, taus)
+  r = jnp.triu(factors.T)
+  turned = times(jnp.eye(len(a), dtype=a.dtype), left=False)
+  return (
+      times(r), times(a, transpose=True) ** 2, turned @ r,
+      times(r.T, left=False, transpose=True),
+  )  # fmt: skip
+
+
 def _svd(a):
   """What does not depend on signs of vectors."""
   tall, wide = a[:, : max(1, len(a) // 2)], a[: max(1, len(a) // 2)]
@@ -65,6 +80,8 @@ def _svd(a):
 
 
 _FUNCTIONS = {f.__name__: f for f in (_cholesky, _lu, _solve, _eigh, _qr, _svd)}
+if THOROUGH and hasattr(lax.linalg, "ormqr"):  # From jax 0.10 on.
+  _FUNCTIONS["_ormqr"] = _ormqr
 
 
 # Rows of a matrix, and how many: g++ takes a second or two for each.

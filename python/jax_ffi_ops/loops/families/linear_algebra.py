@@ -242,6 +242,27 @@ def _householder_product(body, equation, a, taus):
   return body.loaded(product)
 
 
+@rule("ormqr")
+def _ormqr(body, equation, a, taus, c):
+  _check_sizes(a)
+  own = functools.partial(_reflected, equation.params)
+  for _ in a.shape[:-2]:
+    own = jax.vmap(own)
+  return body.retrace(own, a, taus, c, to=equation.destinations)
+
+
+def _reflected(params, a, taus, c):
+  """Multiplies c by the reflectors in the columns of a, one after the other."""
+  left, count = params["left"], len(taus)
+  c = c if left else c.T
+  forward = params["transpose"] == left
+  for t in range(count) if forward else reversed(range(count)):
+    vector = jnp.concatenate([jnp.ones_like(a, shape=1), a[t + 1 :, t]])
+    rows = c[t:] - taus[t] * jnp.outer(vector, vector @ c[t:])
+    c = jax.lax.dynamic_update_slice(c, rows, (t, 0))
+  return c if left else c.T
+
+
 @_matrices("qr")
 def _qr(body, equation, a):
   if equation.params.get("pivoting"):
