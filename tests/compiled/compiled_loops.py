@@ -46,4 +46,16 @@ def _while_loop(cond_fun, body_fun, init_val, loop=lax.while_loop):
   return _called(own, init_val)
 
 
+@functools.wraps(lax.fori_loop)
+def _fori_loop(lower, upper, body_fun, init_val, loop=lax.fori_loop, **options):
+  own = lambda init_val: loop(lower, upper, body_fun, init_val, **options)
+  return _called(own, init_val)
+
+
+@functools.wraps(lax.map)
+def _map(f, xs, *args, loop=lax.map, **kwargs):
+  return _called(lambda xs: loop(f, xs, *args, **kwargs), xs)
+
+
 lax.scan, lax.while_loop = _scan, _while_loop
+lax.fori_loop, lax.map = _fori_loop, _map
