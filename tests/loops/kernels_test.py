@@ -250,6 +250,11 @@ class RefusedTest(parameterized.TestCase):
     primitive.def_impl(lambda x: (jax.debug.print("{}", x), x * 2)[1])
     with self.assertRaisesRegex(errors.Unsupported, "debug_print: a handler"):
       _text(lambda x: primitive.bind(x), {"n": 4})
+    primitive.def_impl(
+        lambda x: jnp.tan(x) + (primitive.bind(x[0]) if x.ndim else x)
+    )
+    text = _text(lambda x: primitive.bind(x), {"n": 4})
+    self.assertEqual(text.count("Tan("), 5)
     primitive.def_impl(primitive.bind)
     with self.assertRaisesRegex(errors.Unsupported, "o: there is no rule"):
       _text(lambda x: primitive.bind(x), {"n": 4})

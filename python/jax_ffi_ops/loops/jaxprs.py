@@ -70,7 +70,7 @@ _EFFECTS = ("debug_callback", "debug_print", "io_callback")
 def no_callback() -> str:
   return (
       "a handler calls no Python: remove the callback (diffrax and equinox:"
-      " throw=False)"
+      " throw=False or EQX_ON_ERROR=nan)"
   )
 
 

@@ -97,9 +97,11 @@ def _by_implementation(body, equation, *args):
   except Exception as error:  # pylint: disable=broad-except
     # It may need values, and raise whatever its authors chose.
     raise errors.Unsupported(_no_rule()) from error
-  # The implementation of jax's own primitives is the primitive.
   jaxprs.check_effects(closed.jaxpr)
-  inner = equations(closed.jaxpr)
-  if equation.of.primitive in {x.primitive for x in inner}:
+  inner = {x.primitive for x in equations(closed.jaxpr)}
+  # The implementation of jax's own primitives is the primitive, and no more.
+  # That of lineax' solvers may call another one.
+  own = equation.of.primitive
+  if own in inner and all(x is own or x.name == "jit" for x in inner):
     raise errors.Unsupported(_no_rule())
   return body.run(closed, args)
