@@ -19,6 +19,10 @@ _SCANS = {
         ("4096x4096", "bfloat16", ("forward",)),
     ),
     "gae": (("2048x4096", "float32", ("forward",)),),
+    **{
+        name: (("4096x4096", "float32", ("forward",)),)
+        for name in ("cumlogsumexp", "cummax", "cummin", "cumprod")
+    },
 }
 _ROWS = (
     ("8192x4096", "bfloat16", ("forward", "backward", "both")),
@@ -30,8 +34,11 @@ _ROWS = (
 )
 _REHEARSED_SCANS = {
     "linear_recurrence": (("2x32x8", "float32", ("forward", "both")),),
-    "cumsum": (("8x64", "float32", ("forward",)),),
     "gae": (("128x8", "float32", ("forward",)),),
+    **{
+        name: (("8x64", "float32", ("forward",)),)
+        for name in ("cumsum", "cumlogsumexp", "cummax", "cummin", "cumprod")
+    },
 }
 _REHEARSED_ROWS = (("8x4", "float32", ("forward", "both")),)
 _ITEM_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}

@@ -6,16 +6,13 @@ import jax
 from jax_ffi_ops.timing.case import ours
 from jax_ffi_ops.timing.case import Timed
 
-# What has a kernel for GPUs.
-_GPU_SIZES = {"cumsum": ("4096x4096", "1x16777216")}
-
 
 def _case(name):
   return Timed(
       ours(name),
       {"jax.lax": getattr(jax.lax, name)},
       sizes=("8x64", "128x512", "2048x2048", "32x131072", "1x4194304"),
-      gpu_sizes=_GPU_SIZES.get(name, ()),
+      gpu_sizes=("4096x4096", "1x16777216"),
       typical="2048x2048",
       attributes=lambda rows, cols: {"axis": 1},
   )
