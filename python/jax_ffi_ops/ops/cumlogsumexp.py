@@ -64,6 +64,13 @@ def _(primals, tangents):
   return total, sum(shares)
 
 
+def _is_faster(x, *, n, platform, **_):
+  if platform == "cuda":
+    return scans.is_faster_on_gpu(x, n)
+  # For more, XLA is slower: it adds up all elements before each result.
+  return n > 2 and x.size >= 16
+
+
 _LIBRARY = libraries.beside(__file__)
 
 _cumlogsumexp_from = scans.scan_from_op(
@@ -97,8 +104,7 @@ _cumlogsumexp = scans.scan_op(
     "cumlogsumexp",
     library=_LIBRARY,
     allowed=kit.FLOATING,
-    # For more, XLA is slower: it adds up all elements before each result.
-    is_faster=lambda x, *, n, **_: n > 2 and x.size >= 16,
+    is_faster=_is_faster,
     derivatives=kit.Derivatives(jvp=_jvp),
     split=kit.Split(
         local=lambda x, *, reverse: _total(x),
