@@ -571,6 +571,8 @@ def linear_algebra(a, b, c):
   turned = -positive[::-1]
   solve = lambda a, b: jnp.linalg.solve(a @ a.T + jnp.eye(4), b).sum()
   triangular = jax.scipy.linalg.solve_triangular
+  # From jax 0.10 on.
+  reflected = getattr(lax.linalg, "ormqr", lambda a, taus, c, **_: c)
   return (
       jnp.linalg.cholesky(positive), jnp.linalg.cholesky(-positive),
       jnp.linalg.cholesky(positive.at[3, 3].set(-9)),
@@ -581,6 +583,8 @@ def linear_algebra(a, b, c):
       lax.linalg.lu_pivots_to_permutation(lax.linalg.lu(turned)[1], 4),
       jnp.linalg.inv(jnp.stack([positive, 3 * positive])[:, 1:3, 1:3]),
       jax.grad(solve, argnums=(0, 1))(a, b),
+      reflected(a[:, :2], b[:2] / 8, c, transpose=True),
+      reflected(a[:, :2], b[:2] / 8, c.T, left=False, transpose=True),
   )  # fmt: skip
 
 

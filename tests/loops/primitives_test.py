@@ -14,6 +14,7 @@ _VARY = {
     "log2",
     "mulhi",
     "one_minus_square",
+    "ormqr",
     "polynomial",
     "stack",
     "stage",
