@@ -27,6 +27,9 @@ _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
 _TEXT = """
+  From jax 0.12 on, jax.numpy does not keep the order of equal elements: zeros
+  of its result may have the other sign.
+
   Args:
     a: an array of real numbers.{q}
     axis: the axis or axes to look along; by default all.
@@ -53,7 +56,10 @@ def documented(q: str, nan: str = "") -> Callable[[_Function], _Function]:
   return namesake.documented(
       _TEXT,
       q=f"\n    q: {q}.",
-      method="\n    method: how to choose a number between two elements.",
+      method=(
+          "\n    method: how to choose a number between two elements."
+          '\n      jax.numpy computes "inverted_cdf".'
+      ),
       more="\n    If `q` is a vector, the first axis is that of `q`." + nan,
   )
 

@@ -23,8 +23,7 @@ def median(
   """Returns the median: jax.numpy.median, faster on a CPU.
 
   It selects from 8192 elements and more, as jax_ffi_ops.partition does, and
-  sorts fewer with jax_ffi_ops.sort. From jax 0.12 on, jax.numpy does not keep
-  the order of equal elements: zeros of its result may have the other sign.
+  sorts fewer with jax_ffi_ops.sort.
   """
   return _quantiles.compute(
       jnp.median, a, axis, out, overwrite_input, keepdims,

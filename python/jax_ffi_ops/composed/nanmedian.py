@@ -22,9 +22,7 @@ def nanmedian(
 ) -> jax.Array:
   """Returns the median: jax.numpy.nanmedian, faster on a CPU.
 
-  It sorts with jax_ffi_ops.sort. From jax 0.12 on, jax.numpy does not keep the
-  order of equal elements: zeros of its result may have the other sign. NaNs are
-  left out.
+  It sorts with jax_ffi_ops.sort. NaNs are left out.
   """
   return _quantiles.compute(
       jnp.nanmedian, a, axis, out, overwrite_input, keepdims,

@@ -27,9 +27,7 @@ def nanquantile(
 ) -> jax.Array:
   """Returns quantiles without NaNs: jax.numpy.nanquantile, faster on a CPU.
 
-  It sorts with jax_ffi_ops.sort. jax.numpy computes the method "inverted_cdf".
-  From jax 0.12 on, jax.numpy does not keep the order of equal elements: zeros
-  of its result may have the other sign.
+  It sorts with jax_ffi_ops.sort.
   """
   return _quantiles.compute(
       jnp.nanquantile, a, q, axis, out, overwrite_input, method, keepdims,

@@ -27,9 +27,7 @@ def quantile(
   """Returns quantiles: jax.numpy.quantile, faster on a CPU.
 
   It sorts with jax_ffi_ops.sort; under jit, if `q` is a Python float, it
-  selects from 8192 elements and more, as jax_ffi_ops.partition does. jax.numpy
-  computes the method "inverted_cdf". From jax 0.12 on, jax.numpy does not keep
-  the order of equal elements: zeros of its result may have the other sign.
+  selects from 8192 elements and more, as jax_ffi_ops.partition does.
   """
   return _quantiles.compute(
       jnp.quantile, a, q, axis, out, overwrite_input, method, keepdims,
