@@ -71,7 +71,7 @@ def sorted_by(
   if any(map(namesake.is_split, arrays)):
     return None  # jax has rules for explicit shardings.
   size = arrays[0].shape[axis]
-  if not isinstance(size, int) or size > 2**31:
+  if not isinstance(size, int) or size > namesake.MOST_INDEXED:
     return None
   if len(arrays) == 1:
     return (sort(arrays[0], axis),)

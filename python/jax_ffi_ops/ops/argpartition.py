@@ -12,9 +12,6 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.common import namesake
 
-# The most that can be indexed with 32 bits.
-_MOST = 2**31
-
 
 def definition(x: jax.Array, *, kth: int) -> jax.Array:
   """Returns the indices of a vector, for kth of its size and more, too."""
@@ -79,6 +76,9 @@ def along_axis(
     return None
   x, axis = taken
   size = x.shape[axis]
-  if not isinstance(size, int) or not -size <= kth < size <= _MOST:
+  if (
+      not isinstance(size, int)
+      or not -size <= kth < size <= namesake.MOST_INDEXED
+  ):
     return None
   return x, int(kth) % size, axis

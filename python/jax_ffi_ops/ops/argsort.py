@@ -11,9 +11,6 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.ops.common import namesake
 
-# The most that can be indexed with 32 bits.
-_MOST = 2**31
-
 
 def _reference(x, *, descending, stable):
   order = jnp.argsort(x, descending=descending and stable)
@@ -77,7 +74,9 @@ def argsort(
   size = 0 if taken is None else taken[0].shape[taken[1]]
   if (
       taken is None
-      or (isinstance(size, int) and size > _MOST)  # It may be symbolic.
+      or (
+          isinstance(size, int) and size > namesake.MOST_INDEXED
+      )  # It may be symbolic.
       or index not in (np.int32, default)
       or kind is not None
       or order is not None

@@ -7,6 +7,7 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.ops.common import libraries
+from jax_ffi_ops.ops.common import namesake
 
 # Up to jax 0.11.0, XLA takes NaNs of bfloat16 with one sign for equal. That is so
 # on AMD; on an Intel with AVX512-FP16, it tells some NaNs apart, and takes
@@ -95,7 +96,7 @@ def top_k(
   # jax refuses an explicit sharding of the axis, and keeps a weak type.
   if aval.weak_type or aval.sharding.spec[axis] is not None:
     return plain()
-  if not 0 <= k <= operand.shape[axis] <= 2**31:
+  if not 0 <= k <= operand.shape[axis] <= namesake.MOST_INDEXED:
     return plain()
   if operand.shape[axis] == 1:  # XLA takes it as it is: a NaN keeps all bits.
     return plain()

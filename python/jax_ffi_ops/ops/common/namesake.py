@@ -14,6 +14,9 @@ from jax_ffi_ops.kit import dtypes
 from jax_ffi_ops.kit.function import Op
 from jax_ffi_ops.kit.operands import ARRAYS
 
+# The most elements that indices of 32 bits are enough for.
+MOST_INDEXED = 2**31
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
