@@ -16,8 +16,8 @@ from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.equations import equations
 from jax_ffi_ops.kit.function import Op
 from jax_ffi_ops.kit.load.cores import NotCompiledWarning
+from jax_ffi_ops.kit.load.library import PLATFORMS
 
-_PLATFORMS = ("cpu", "cuda")
 _LARGEST = 2**40  # More elements than a computer's memory has.
 
 
@@ -93,7 +93,7 @@ def _lines(call, avals):
   by_transpose, others = _gradients(op, avals)
   along = f" for {', '.join(others)}" if by_transpose else ""
   must_run = call.preference is Preference.HANDLER
-  for platform in _PLATFORMS:
+  for platform in PLATFORMS:
 
     def runs(target, platforms, otherwise, along="", backward=False):
       reason = _reason(call, platform, avals, backward)
@@ -171,10 +171,8 @@ def _resized(call, avals, sizes, leading):
 
 def _gradients(op, avals):
   """Returns which operands' gradients `transpose=` computes, and the others."""
-  # As primitives/forward.py has it.
-  linear = op.linear if op.keeps_operands or op.is_linear else ()
   found = [], []
   for name, x in zip(op.operands, avals):
     if op.is_differentiable(x.dtype):
-      found[name not in linear].append(name)
+      found[name not in op.own_tangents].append(name)
   return found

@@ -194,7 +194,7 @@ def check(
 def _check_core(operand, dims, shape, sizes):
   """Checks a core; `sizes` are those of the operands before, and get its own."""
   for dim, size in zip(dims, shape):
-    parts = core_sizes.split(dim)
+    parts = core_sizes.parse(dim)
     if not parts.name:
       operand.require(parts.has(size), f"have size {dim} along a core axis")
       continue

@@ -24,7 +24,7 @@ from jax_ffi_ops.kit.declare.signature import Core
 Axes = tuple[int | None, ...]
 
 # The mesh axes over which a loop dimension is split.
-Split = Mapping[int, tuple[str, ...]]
+Placement = Mapping[int, tuple[str, ...]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +92,7 @@ class LoopAxes:
 
   def split(
       self, mesh: Any, shapes: Sequence[Shape], specs: Sequence[PartitionSpec]
-  ) -> Split:
+  ) -> Placement:
     """Returns how to split a call whose operands (and results) are split so.
 
     Where they disagree, the first one wins.
@@ -118,7 +118,7 @@ class LoopAxes:
     return split
 
 
-def spec(axes: Axes, split: Split) -> PartitionSpec:
+def spec(axes: Axes, split: Placement) -> PartitionSpec:
   """Returns how an array is split."""
   return PartitionSpec(*(split.get(d) for d in axes))
 

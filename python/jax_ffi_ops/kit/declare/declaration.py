@@ -189,6 +189,11 @@ class Declaration:
     """Whether the op is linear in all operands."""
     return self.linear == self.operands
 
+  @functools.cached_property
+  def own_tangents(self) -> tuple[str, ...]:
+    """The operands along which the op is its own tangent."""
+    return self.linear if self.keeps_operands or self.is_linear else ()
+
   @property
   def has_derivatives(self) -> bool:
     """Whether anything says what they are."""

@@ -33,7 +33,7 @@ class Dimension(NamedTuple):
 
 
 @functools.cache
-def split(dim: str) -> Dimension:
+def parse(dim: str) -> Dimension:
   """Returns the parts of "h", "2h", "h+1" or "3"."""
   number, name, more = _DIMENSION.fullmatch(dim).groups()
   return Dimension(int(number or 1), name, int(more or 0))
@@ -54,13 +54,13 @@ def is_dimension(dim: str) -> bool:
 
 def names(cores: Iterable[Sequence[str]]) -> tuple[str, ...]:
   """Returns the names in core dimensions, each once."""
-  found = (split(dim).name for core in cores for dim in core)
+  found = (parse(dim).name for core in cores for dim in core)
   return tuple(name for name in dict.fromkeys(found) if name)
 
 
 def size(dim: str, sizes: Mapping[str, int]) -> int:
   """Returns the size of a dimension, given what the names stand for."""
-  factor, name, more = split(dim)
+  factor, name, more = parse(dim)
   return factor * sizes[name] + more if name else factor
 
 
@@ -70,6 +70,6 @@ def solve(core: Sequence[str], shape: Sequence[int]) -> dict[str, int]:
   It takes the shape to be right.
   """
   # A name alone is the last word: symbolic sizes divide less well.
-  pairs = [(split(dim), own) for dim, own in zip(core, shape)]
+  pairs = [(parse(dim), own) for dim, own in zip(core, shape)]
   pairs.sort(key=lambda x: (x[0].factor, x[0].more), reverse=True)
   return {dim.name: dim.value(own) for dim, own in pairs if dim.name}

@@ -75,7 +75,7 @@ class Split:
       raise ValueError(f"{op}: with `split`, no operand may be named {taken}.")
     dimension = self.dimension or _only(op, cores)
     counts = [core.count(dimension) for core in cores]
-    bases = [[sizes.split(x).name for x in core] for core in cores]
+    bases = [[sizes.parse(x).name for x in core] for core in cores]
     if max(counts) != 1 or counts != [x.count(dimension) for x in bases]:
       raise ValueError(
           f"{op}: a dimension that is split stands once in a core, alone,"

@@ -18,7 +18,7 @@ from jax_ffi_ops.kit.load.cores import Cores
 
 # JAX's name of a platform in programs and in its registry of FFI targets; the
 # symbols that serve it end with the first.
-_PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
+PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
 _NAMED = 10  # The most symbols that an error lists.
 
 
@@ -60,7 +60,7 @@ class Library:
       self.path = os.path.abspath(self.path)
     self.prefix = prefix
     self._symbols = dict(symbols or {})
-    symbol_names.check(self._symbols, _PLATFORMS)
+    symbol_names.check(self._symbols, PLATFORMS)
     self._waiting = {}  # Stateful targets, and their handlers.
     self._declared = set()  # Targets of ops, where there was no file.
     self._lock = threading.Lock()
@@ -115,7 +115,7 @@ class Library:
         target. Nothing is registered then.
     """
     self.load()
-    stages = {p: self._stages(target, p) for p in _PLATFORMS}
+    stages = {p: self._stages(target, p) for p in PLATFORMS}
     stages = {p: handlers for p, handlers in stages.items() if handlers}
     if required and not stages:
       raise ImportError(self._missing(target))
@@ -187,7 +187,7 @@ class Library:
     return found if "execute" in found else {}
 
   def _missing(self, target):
-    parts = [symbol_names.names(self._symbols, target, p) for p in _PLATFORMS]
+    parts = [symbol_names.names(self._symbols, target, p) for p in PLATFORMS]
     names = [part["execute"] for part in parts if part]
     there = symbol_names.exported(self.path, self._library)
     alike = difflib.get_close_matches(names[0], there, _NAMED, cutoff=0)
@@ -209,12 +209,12 @@ class Library:
       jax.ffi.register_ffi_type(
           target + "_state",
           {kind: self._object(names[kind]) for kind in kinds},
-          platform=_PLATFORMS[platform],
+          platform=PLATFORMS[platform],
       )
 
   def _claim(self, target, stages):
     addresses = {
-        _PLATFORMS[platform]: ctypes.cast(h["execute"], ctypes.c_void_p).value
+        PLATFORMS[platform]: ctypes.cast(h["execute"], ctypes.c_void_p).value
         for platform, h in stages.items()
     }
     registry.claim(self.path, target, addresses)
@@ -231,12 +231,12 @@ class Library:
         jax.ffi.register_ffi_target(
             target,
             {stage: jax.ffi.pycapsule(h) for stage, h in handlers.items()},
-            platform=_PLATFORMS[platform],
+            platform=PLATFORMS[platform],
         )
       except jax.errors.JaxRuntimeError as error:  # What a plugin alone knows.
         raise ImportError(
             f"{target!r} in {self.path!r} cannot be registered for"
-            f" {_PLATFORMS[platform]}: {error}"
+            f" {PLATFORMS[platform]}: {error}"
         ) from error
 
   def _check_api(self, target, handler):

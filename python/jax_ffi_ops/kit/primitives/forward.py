@@ -58,10 +58,11 @@ class ForwardPrimitive:
     outputs = call.moving_results(operands)
     moving = [op.is_differentiable(x.dtype) for x in operands]
     active = [type(t) is not ad.Zero and m for t, m in zip(tangents, moving)]
-    along = [a and name in op.linear for name, a in zip(op.operands, active)]
     if any(active) and not op.keeps_operands and not op.is_linear:
       # Tangents say what shape the operands have that are not kept.
-      active, along = moving, [False] * len(moving)
+      active = moving
+    names = op.own_tangents
+    along = [a and name in names for name, a in zip(op.operands, active)]
     terms = []
     if outputs and any(along):
       terms.append(self._along_linear(operands, tangents, call))

@@ -13,8 +13,8 @@ from jax.sharding import NamedSharding
 from jax_ffi_ops.kit import _jax
 from jax_ffi_ops.kit.calls.base import Call
 from jax_ffi_ops.kit.calls.loop_axes import LoopAxes
+from jax_ffi_ops.kit.calls.loop_axes import Placement
 from jax_ffi_ops.kit.calls.loop_axes import spec
-from jax_ffi_ops.kit.calls.loop_axes import Split
 
 _Function = Callable[..., Sequence[jax.Array]]
 
@@ -36,7 +36,7 @@ def vary_alike(operands: Sequence[jax.Array]) -> list[jax.Array]:
 
 
 def on_shards(
-    function: _Function, on_pieces: _Function, axes: LoopAxes, split: Split
+    function: _Function, on_pieces: _Function, axes: LoopAxes, split: Placement
 ) -> _Function:
   """Returns a function of one device's shards, with sums over all devices.
 

@@ -249,7 +249,7 @@ def resized(case: Case, changed: Collection[str], size: int) -> Case:
 
 
 def _resized(dim, own, changed, size):
-  name = core_sizes.split(dim).name
+  name = core_sizes.parse(dim).name
   return core_sizes.size(dim, {name: size}) if name in changed else own
 
 

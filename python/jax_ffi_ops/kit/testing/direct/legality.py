@@ -70,7 +70,7 @@ def _loops(call, operands, shared):
     if starred and (has_loops or in_full):
       loops["trailing"].append(b.shape[len(b.shape) - trailing :])
     for d, size in zip(core, b.shape[leading:]):
-      dim = core_sizes.split(d)
+      dim = core_sizes.parse(d)
       sizes.setdefault(dim.name, dim.value(size))
       if not dim.has(size) or size != core_sizes.size(d, sizes):
         raise WrongOperandsError("core")
