@@ -160,18 +160,72 @@ def partition_order(x: np.ndarray, kth: int, axis: int) -> np.ndarray:
   return np.argsort(side, axis, kind="stable")
 
 
-class PartitionTestCase(absltest.TestCase):
+class HandlerTestCase(absltest.TestCase):
+  """Tests of an op's handler, for all dtypes."""
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(jax.enable_x64(True))
+    self.enter_context(kit.using("handler if served"))
+
+
+class SortTestCase(HandlerTestCase):
+  """Tests of a function that sorts. Subclasses have, beside `check`:
+
+  Attributes:
+    function: the public function.
+    namesake: that of jax.numpy.
+  """
+
+  def check(
+      self,
+      x: np.ndarray,
+      axis: int,
+      descending: bool,
+      y: np.ndarray,
+      label: str,
+  ):
+    """Fails unless y is right."""
+    raise NotImplementedError
+
+  def _check(self, x, axis, descending, y):
+    label = f"{x.dtype}{x.shape}, axis={axis}, descending={descending}"
+    self.check(x, axis, descending, np.asarray(y), label)
+
+  def test_namesake(self):
+    """What is right here is what jax.numpy returns."""
+    for dtype in kit.ORDERED:
+      for result in results(self.namesake, dtype, [((40, 3), 0)]):
+        self._check(*result)
+
+  def test_bits(self):
+    for dtype in kit.ORDERED:
+      for result in results(self.function, dtype, shapes(dtype)):
+        self._check(*result)
+
+  def test_hard_orders(self):
+    for count in (1000, 200_000):
+      for dtype in (np.int32, np.float64):
+        for _, x in orders(count):
+          x = x.astype(dtype)
+          self._check(x, 0, False, self.function(x))
+
+  def test_many(self):
+    @many(strategies.booleans())
+    def run(x, descending):
+      y = self.function(x, descending=descending)
+      self._check(x, 0, descending, y)
+
+    run()
+
+
+class PartitionTestCase(HandlerTestCase):
   """Tests of an op that partitions. Subclasses have, beside `check`:
 
   Attributes:
     op: the op itself, whose kth is that of the last element or more, too.
     function: the public function.
   """
-
-  def setUp(self):
-    super().setUp()
-    self.enter_context(jax.enable_x64(True))
-    self.enter_context(kit.using("handler if served"))
 
   def check(self, x: Any, order: np.ndarray, axis: int, y: Any, label: str):
     """Fails unless y is right, given the indices that partition x."""

@@ -2,14 +2,12 @@
 """argsort: its definition, and that it has the values of jax.numpy.argsort."""
 
 from absl.testing import absltest
-from hypothesis import strategies
 import jax
 import jax.numpy as jnp
 import numpy as np
 import sorted_arrays
 
 from jax_ffi_ops import argsort
-from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
 from jax_ffi_ops.kit.testing import Case
@@ -39,43 +37,15 @@ class ArgsortTest(testing.OpTest):
   )
 
 
-class ArgsortOrderTest(absltest.TestCase):
+class ArgsortOrderTest(sorted_arrays.SortTestCase):
+  function = staticmethod(argsort)
+  namesake = staticmethod(jnp.argsort)
 
-  def setUp(self):
-    super().setUp()
-    self.enter_context(jax.enable_x64(True))
-    self.enter_context(kit.using("handler if served"))
-
-  def _check(self, x, axis, descending, y):
+  def check(self, x, axis, descending, y, label):
     self.assertEqual(y.dtype, np.int64)
     np.testing.assert_array_equal(
-        y,
-        sorted_arrays.stable_order(x, axis, descending),
-        f"{x.dtype}{x.shape}, axis={axis}, descending={descending}",
+        y, sorted_arrays.stable_order(x, axis, descending), label
     )
-
-  def test_namesake(self):
-    """The order here is that of jax.numpy."""
-    for dtype in kit.ORDERED:
-      for result in sorted_arrays.results(jnp.argsort, dtype, [((40, 3), 0)]):
-        self._check(*result)
-
-  def test_order(self):
-    for dtype in kit.ORDERED:
-      shapes = sorted_arrays.shapes(dtype)
-      for result in sorted_arrays.results(argsort, dtype, shapes):
-        self._check(*result)
-
-  def test_hard_orders(self):
-    for count in (1000, 200_000):
-      for dtype in (np.int32, np.float64):
-        for _, x in sorted_arrays.orders(count):
-          x = x.astype(dtype)
-          self._check(x, 0, False, argsort(x))
-
-  @sorted_arrays.many(strategies.booleans())
-  def test_many(self, x, descending):
-    self._check(x, 0, descending, argsort(x, descending=descending))
 
   def test_arguments(self):
     x = np.array([[3, 1], [2, 3]], np.int8)

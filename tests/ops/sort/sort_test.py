@@ -2,13 +2,11 @@
 """sort: its definition, and that it has the bits of jax.numpy.sort."""
 
 from absl.testing import absltest
-from hypothesis import strategies
 import jax
 import jax.numpy as jnp
 import numpy as np
 import sorted_arrays
 
-from jax_ffi_ops import kit
 from jax_ffi_ops import sort
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
@@ -36,46 +34,18 @@ class SortTest(testing.OpTest):
   )
 
 
-class SortBitsTest(absltest.TestCase):
+class SortBitsTest(sorted_arrays.SortTestCase):
+  function = staticmethod(sort)
+  namesake = staticmethod(jnp.sort)
 
-  def setUp(self):
-    super().setUp()
-    self.enter_context(jax.enable_x64(True))
-    self.enter_context(kit.using("handler if served"))
-
-  def _check(self, x, axis, descending, y):
+  def check(self, x, axis, descending, y, label):
     self.assertEqual(y.dtype, x.dtype)
+    one_nan = has_one_nan(x.shape[axis])
     np.testing.assert_array_equal(
         y.view(sorted_arrays.unsigned(x.dtype)),
-        sorted_arrays.sorted_bits(
-            x, axis, descending, has_one_nan(x.shape[axis])
-        ),
-        f"{x.dtype}{x.shape}, axis={axis}, descending={descending}",
+        sorted_arrays.sorted_bits(x, axis, descending, one_nan),
+        label,
     )
-
-  def test_namesake(self):
-    """The definition here is that of jax.numpy."""
-    for dtype in kit.ORDERED:
-      for result in sorted_arrays.results(jnp.sort, dtype, [((40, 3), 0)]):
-        self._check(*result)
-
-  def test_bits(self):
-    for dtype in kit.ORDERED:
-      shapes = sorted_arrays.shapes(dtype)
-      for result in sorted_arrays.results(sort, dtype, shapes):
-        self._check(*result)
-
-  def test_hard_orders(self):
-    for count in (1000, 200_000):
-      for dtype in (np.int32, np.float64):
-        for _, x in sorted_arrays.orders(count):
-          x = x.astype(dtype)
-          self._check(x, 0, False, np.asarray(sort(x)))
-
-  @sorted_arrays.many(strategies.booleans())
-  def test_many(self, x, descending):
-    y = np.asarray(sort(x, descending=descending))
-    self._check(x, 0, descending, y)
 
   def test_arguments(self):
     x = np.array([[3, 1], [2, 4]], np.int8)
