@@ -69,8 +69,8 @@ def inexact(
     dtype = jnp.result_type(*found)
     if not jnp.issubdtype(dtype, jnp.inexact):
       dtype = jax.eval_shape(jnp.sqrt, jax.ShapeDtypeStruct((), dtype)).dtype
-  except (TypeError, ValueError):  # A dtype that jax lacks, or does not promote.
-    return None
+  except (TypeError, ValueError):
+    return None  # A dtype that jax lacks, or does not promote.
   if dtype not in dtypes:
     return None
   return [a.astype(dtype) for a in found]
