@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled functions with products and factors of matrices."""
 
-import functools
-
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
@@ -54,17 +52,21 @@ def _qr(a):
   return q @ r, square**2, q.T @ q, jnp.abs(r), whole @ whole.T, wide @ upper
 
 
-def _ormqr(a):
-  """Four ways to have a matrix back, or R without signs."""
-  a = a[:, : max(2, len(a) // 2)]
-  factors, taus = jnp.linalg.qr(a, mode="raw")
-  times = functools.partial(lax.linalg.ormqr, factors.T, taus)
-  r = jnp.triu(factors.T)
-  turned = times(jnp.eye(len(a), dtype=a.dtype), left=False)
-  return (
-      times(r), times(a, transpose=True) ** 2, turned @ r,
-      times(r.T, left=False, transpose=True),
-  )  # fmt: skip
+def _reflectors(a):
+  """Products with Q, whose signs are LAPACK's; as a fit of many numbers does."""
+  tall = jnp.tile(a, (40 // len(a), 1)) * jnp.arange(1, len(a) + 1)
+  found = []
+  for x in (a, tall[:, :3]):
+    raw, taus = jnp.linalg.qr(x, mode="raw")
+    c = jnp.cos(jnp.arange(2 * len(x), dtype=x.dtype)).reshape(-1, 2)
+    for left in (False, True):
+      for transpose in (False, True):
+        found.append(
+            lax.linalg.ormqr(
+                raw.T, taus, c if left else c.T, left=left, transpose=transpose
+            )
+        )
+  return tuple(found)
 
 
 def _svd(a):
@@ -80,8 +82,8 @@ def _svd(a):
 
 
 _FUNCTIONS = {f.__name__: f for f in (_cholesky, _lu, _solve, _eigh, _qr, _svd)}
-if THOROUGH and hasattr(lax.linalg, "ormqr"):  # From jax 0.10 on.
-  _FUNCTIONS["_ormqr"] = _ormqr
+if THOROUGH and hasattr(lax.linalg, "ormqr"):  # Since jax 0.10.
+  _FUNCTIONS["_reflectors"] = _reflectors
 
 
 # Rows of a matrix, and how many: g++ takes a second or two for each.

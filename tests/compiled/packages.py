@@ -241,6 +241,29 @@ def _jaxopt():
     yield Loop(name, run, [jnp.ones(2)], [0])
 
 
+def _optimistix():
+  import lineax  # pylint: disable=g-import-not-at-top
+  import optimistix  # pylint: disable=g-import-not-at-top
+
+  t = jnp.linspace(0, 1, 20)
+  residuals = lambda p, y: p[0] * jnp.exp(-p[1] * t) + p[2] - y
+  data = 2 * jnp.exp(-1.5 * t) + 0.5
+
+  def fit(method):
+    solver = method(1e-5, 1e-6, linear_solver=lineax.QR())
+
+    def run(p, y):
+      return optimistix.least_squares(
+          residuals, solver, p, args=y, max_steps=64, throw=False
+      ).value
+
+    return run
+
+  for name in ("LevenbergMarquardt", "GaussNewton", "Dogleg"):
+    function = fit(getattr(optimistix, name))
+    yield Loop(f"`{name}`", function, [jnp.ones(3), data], [0, 0])
+
+
 def _numpyro():
   # pylint: disable=g-import-not-at-top
   import numpyro
@@ -334,6 +357,7 @@ _PACKAGES = {
     "numpyro": _numpyro,
     "optax": _optax,
     "jaxopt": _jaxopt,
+    "optimistix": _optimistix,
 }
 
 

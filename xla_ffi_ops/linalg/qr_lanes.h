@@ -48,11 +48,11 @@ XLA_FFI_OPS_HD V MakeReflector(int64_t m, int64_t stride, V* x) {
   return Select(is_done, V{}, Scaled(-difference, R(one / beta)));
 }
 
-// The rows of a, [m, columns], become (I - factor v v^H) a. v has a number in
-// each row of its column, but its first is 1.
+// The rows of a, [m, columns], become (I - factor v v^H) a; `stride` is from
+// row to row. v is every `v_stride`-th number, but its first is 1.
 template <typename V>
-XLA_FFI_OPS_HD void Reflect(int64_t m, int64_t columns, int64_t stride,
-                            const V* v, V factor, V* a) {
+XLA_FFI_OPS_HD void Reflect(int64_t m, int64_t columns, int64_t v_stride,
+                            const V* v, V factor, int64_t stride, V* a) {
   constexpr int64_t kTogether = 4;  // columns for which v is loaded once
   int64_t j = 0;
   for (; j + kTogether <= columns; j += kTogether) {
@@ -60,7 +60,7 @@ XLA_FFI_OPS_HD void Reflect(int64_t m, int64_t columns, int64_t stride,
 #pragma GCC unroll 4
     for (int64_t c = 0; c < kTogether; ++c) sum[c] = a[j + c];
     for (int64_t i = 1; i < m; ++i) {
-      const V other = Conj(v[i * stride]);
+      const V other = Conj(v[i * v_stride]);
 #pragma GCC unroll 4
       for (int64_t c = 0; c < kTogether; ++c) {
         sum[c] = MulAdd(other, a[i * stride + j + c], sum[c]);
@@ -72,7 +72,7 @@ XLA_FFI_OPS_HD void Reflect(int64_t m, int64_t columns, int64_t stride,
       a[j + c] = a[j + c] - sum[c];
     }
     for (int64_t i = 1; i < m; ++i) {
-      const V other = v[i * stride];
+      const V other = v[i * v_stride];
 #pragma GCC unroll 4
       for (int64_t c = 0; c < kTogether; ++c) {
         V* const at = a + i * stride + j + c;
@@ -83,12 +83,12 @@ XLA_FFI_OPS_HD void Reflect(int64_t m, int64_t columns, int64_t stride,
   for (; j < columns; ++j) {
     V sum = a[j];
     for (int64_t i = 1; i < m; ++i) {
-      sum = MulAdd(Conj(v[i * stride]), a[i * stride + j], sum);
+      sum = MulAdd(Conj(v[i * v_stride]), a[i * stride + j], sum);
     }
     sum = Times(factor, sum);
     a[j] = a[j] - sum;
     for (int64_t i = 1; i < m; ++i) {
-      a[i * stride + j] = MulSub(v[i * stride], sum, a[i * stride + j]);
+      a[i * stride + j] = MulSub(v[i * v_stride], sum, a[i * stride + j]);
     }
   }
 }
@@ -103,7 +103,7 @@ XLA_FFI_OPS_HD void QrFactor(M m, N n, V* a, V* taus) {
     V* const column = a + t * n + t;
     const V tau = internal::MakeReflector(m - t, n, column);
     taus[t] = tau;
-    internal::Reflect(m - t, n - t - 1, n, column, Conj(tau), column + 1);
+    internal::Reflect(m - t, n - t - 1, n, column, Conj(tau), n, column + 1);
   }
 }
 
@@ -118,12 +118,26 @@ XLA_FFI_OPS_HD void MultiplyReflectors(M m, N n, int64_t count, const V* taus,
   }
   for (int64_t t = count - 1; t >= 0; --t) {
     V* const column = a + t * n + t;
-    internal::Reflect(m - t, n - t - 1, n, column, taus[t], column + 1);
+    internal::Reflect(m - t, n - t - 1, n, column, taus[t], n, column + 1);
     for (int64_t i = 1; i < m - t; ++i) {
       column[i * n] = -Times(taus[t], column[i * n]);
     }
     column[0] = one - taus[t];
     for (int64_t i = 0; i < t; ++i) a[i * n + t] = V{};
+  }
+}
+
+// c, [m, columns], becomes Q c, or Q^H c if `adjoint`, for Q of `count`
+// reflectors in the columns of a, [m, n].
+template <typename V>
+XLA_FFI_OPS_HD void ApplyReflectors(int64_t m, int64_t columns, int64_t n,
+                                    int64_t count, bool adjoint, const V* a,
+                                    const V* taus, V* c) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t t = adjoint ? i : count - 1 - i;
+    const V tau = adjoint ? Conj(taus[t]) : taus[t];
+    internal::Reflect(m - t, columns, n, a + t * n + t, tau, columns,
+                      c + t * columns);
   }
 }
 

@@ -20,26 +20,34 @@ _MOST_ROWS = 32
 _MOST_UNROLLED = 3
 
 
-def _check_sizes(a):
-  for n in a.shape[-2:]:
-    if not isinstance(n, int) or n > _MOST_ROWS:
-      raise errors.Unsupported(
-          f"a matrix of {n} rows, which may be {_MOST_ROWS} at most"
-      )
+def _check_sizes(a, is_tall_allowed):
+  m, n = a.shape[-2:]
+  if all(isinstance(size, int) for size in (m, n)):
+    if max(m, n) <= _MOST_ROWS:
+      return
+    if is_tall_allowed and n <= _MOST_ROWS and m * n <= _MOST_ROWS**2:
+      return
+  raise errors.Unsupported(
+      f"a matrix of {m}x{n}, which may be {_MOST_ROWS}x{_MOST_ROWS} at most"
+  )
 
 
-def _matrices(name: str, small: Any = None) -> Callable[[Any], Any]:
+def _matrices(
+    name: str, small: Any = None, is_tall_allowed: bool = False
+) -> Callable[[Any], Any]:
   """Registers a function as the rule of a primitive of matrices.
 
   Args:
     name: of the primitive.
     small: a formula of parameters and single matrices, which takes the place of
       the rule where the first one is small.
+    is_tall_allowed: whether the first one may have more rows, if it has no more
+      elements than a square one: a fit has more residuals than parameters.
   """
 
   def register(function):
     def write(body, equation, *args):
-      _check_sizes(args[0])
+      _check_sizes(args[0], is_tall_allowed)
       if not small or max(args[0].shape[-2:]) > _MOST_UNROLLED:
         return function(body, equation, *args)
       own = functools.partial(small, equation.params)
@@ -221,7 +229,7 @@ def _eigh(body, equation, a):
   return [body.loaded(vectors), body.loaded(values_)]
 
 
-@_matrices("geqrf")
+@_matrices("geqrf", is_tall_allowed=True)
 def _geqrf(body, equation, a):
   del equation
   m, n = a.shape[-2:]
@@ -231,7 +239,7 @@ def _geqrf(body, equation, a):
   return [body.loaded(packed), body.loaded(taus)]
 
 
-@_matrices("householder_product")
+@_matrices("householder_product", is_tall_allowed=True)
 def _householder_product(body, equation, a, taus):
   del equation
   lanes = a.lanes or taus.lanes
@@ -242,28 +250,22 @@ def _householder_product(body, equation, a, taus):
   return body.loaded(product)
 
 
-@rule("ormqr")
+@_matrices("ormqr", is_tall_allowed=True)
 def _ormqr(body, equation, a, taus, c):
-  _check_sizes(a)
-  own = functools.partial(_reflected, equation.params)
-  for _ in a.shape[:-2]:
-    own = jax.vmap(own)
-  return body.retrace(own, a, taus, c, to=equation.destinations)
+  """Q c or Q^T c; c Q is the transpose of Q^T c^T, and c Q^T that of Q c^T."""
+  left = equation.params["left"]
+  is_adjoint = left == equation.params["transpose"]
+  lanes = a.lanes or taus.lanes or c.lanes
+  x = _copied(body, c if left else _transposed(body, c), lanes)
+  sizes = (a.shape[-2], x.shape[-1], a.shape[-1], taus.shape[-1])
+  flag = str(is_adjoint).lower()
+  call = f"ApplyReflectors({', '.join(map(_fixed, sizes))}, {flag}, {{1}}, {{2}}, {{0}})"
+  kept = [_kept(body, y, lanes) for y in (a, taus)]
+  _call(body, "qr_lanes.h", call, x, *kept)
+  return body.loaded(x if left else _transposed(body, x))
 
 
-def _reflected(params, a, taus, c):
-  """Multiplies c by the reflectors in the columns of a, one after the other."""
-  left, count = params["left"], len(taus)
-  c = c if left else c.T
-  forward = params["transpose"] == left
-  for t in range(count) if forward else reversed(range(count)):
-    vector = jnp.concatenate([jnp.ones_like(a, shape=1), a[t + 1 :, t]])
-    rows = c[t:] - taus[t] * jnp.outer(vector, vector @ c[t:])
-    c = jax.lax.dynamic_update_slice(c, rows, (t, 0))
-  return c if left else c.T
-
-
-@_matrices("qr")
+@_matrices("qr", is_tall_allowed=True)
 def _qr(body, equation, a):
   if equation.params.get("pivoting"):
     raise errors.Unsupported("with pivoting")
