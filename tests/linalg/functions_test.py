@@ -268,6 +268,24 @@ class MoreFunctionsTest(_FunctionsTest):
               # jax's expm squares once less than it has to.
               self._compare(found, wanted, 2**10 if name == "expm" else 16)
 
+  @parameterized.parameters(np.float64, np.complex128)
+  def test_not_finite(self, dtype):
+    """Signs of determinants, and NaNs of pseudo-inverses, are jax's."""
+    functions = ("slogdet", {}), ("pinv", {}), ("pinv", {"hermitian": True})
+    for n in (1, 3):
+      a = np.stack([np.eye(n, dtype=dtype)] * 6)
+      a[:, -1, -1] = np.nan, np.inf, -np.inf, np.nan, np.inf, 0
+      a[3:5, 0, 0] = -0.0  # One is singular, too.
+      for name, options in functions:
+        found, wanted = (
+            _leaves(jax.jit(lambda a, f=f: f(a, **options))(a))
+            for f in (getattr(linalg, name), _NAMESAKES[name])
+        )
+        if name == "pinv":  # Of infinities, they are NaN here, and 0 in jax.
+          rows = [0, 3, 5] if n > 1 else [0, 5]
+          found, wanted = ([x[rows] for x in y] for y in (found, wanted))
+        jax.tree.map(np.testing.assert_array_equal, found, wanted)
+
   # SciPy's expm has errors of 1000 epsilon: expm_test has a better one.
   @parameterized.product(
       name=sorted(_NAMESAKES.keys() - {"expm"}), dtype=matrices.DTYPES

@@ -234,10 +234,15 @@ def _slogdet(a):
   lu, pivots, _ = _lu(a)
   diagonal = jnp.diagonal(lu, axis1=-2, axis2=-1)
   size = jnp.abs(diagonal)
-  divisor = jnp.where(size == 0, 1, size).astype(a.dtype)
-  signs = jnp.where(size == 0, 0, diagonal / divisor)
+  is_singular = jnp.any(size == 0, axis=-1)
+  if jnp.iscomplexobj(a):
+    signs = diagonal / jnp.where(size == 0, 1, size)
+  else:  # The sign of NaN is 1, as in jax.
+    signs = jnp.where(diagonal < 0, -1, 1).astype(a.dtype)
   sign = jnp.prod(signs, axis=-1) * _signs_of_exchanges(pivots, a.dtype)
-  return sign, jnp.sum(jnp.log(size), axis=-1)
+  sign = jnp.where(is_singular, jnp.zeros_like(sign), sign)
+  log = jnp.sum(jnp.log(size), axis=-1)
+  return sign, jnp.where(is_singular, -jnp.inf, log)
 
 
 @_slogdet.defjvp

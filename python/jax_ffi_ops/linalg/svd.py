@@ -204,7 +204,7 @@ def _pinv(a, rtol, hermitian):
   rtol = rtol.reshape((1,) * (s.ndim - 1 - rtol.ndim) + rtol.shape + (1,))
   size = jnp.abs(s)
   is_kept = size > rtol * jnp.max(size, axis=-1, keepdims=True)
-  # A NaN stays NaN.
+  is_kept = is_kept | jnp.isnan(size)
   scaled = vh.mT / jnp.where(is_kept, s, 1)[..., None, :]
   scaled = scaled * is_kept.astype(s.dtype)[..., None, :]
   return jnp.matmul(scaled, u.mT, precision=jax.lax.Precision.HIGHEST)
