@@ -11,22 +11,34 @@ from jax import lax
 
 from jax_ffi_ops.compiled import compile  # pylint: disable=redefined-builtin
 from jax_ffi_ops.compiled import Compiled
+from jax_ffi_ops.loops.body import Body
 
 made: list[Compiled] = []
-_tracing: list[Compiled] = []
+_within = []  # What compiles all loops in it.
+
+
+def _whole(function):
+  """Returns a function whose loops stay what they are."""
+
+  @functools.wraps(function)
+  def call(*args):
+    _within.append(function)
+    try:
+      return function(*args)
+    finally:
+      _within.pop()
+
+  return call
 
 
 def _called(loop, *args):
   """Calls a loop: compiled, but within another it is a part of that."""
-  if _tracing:
+  if _within:
     return loop(*args)
 
+  @_whole
   def own(*args):
-    _tracing.append(function)
-    try:
-      return loop(*args)
-    finally:
-      _tracing.pop()
+    return loop(*args)
 
   # However few rows there are: the rule may leave them to jax.
   function = compile(own, least_rows=(1, 1))
@@ -57,5 +69,7 @@ def _map(f, xs, *args, loop=lax.map, **kwargs):
   return _called(lambda xs: loop(f, xs, *args, **kwargs), xs)
 
 
+# The compiler itself writes some primitives as loops.
+Body.traced = _whole(Body.traced)
 lax.scan, lax.while_loop = _scan, _while_loop
 lax.fori_loop, lax.map = _fori_loop, _map

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 from jax.extend import core as jex_core
+from jax.interpreters import partial_eval
 import numpy as np
 
 from jax_ffi_ops.kit import _jax
@@ -60,6 +61,16 @@ def without_repetitions(jaxpr):
     else:
       same |= zip(equation.outvars, before.outvars)
   return jaxpr.replace(eqns=equations, outvars=list(map(first, jaxpr.outvars)))
+
+
+def needed(closed: jex_core.ClosedJaxpr) -> jex_core.ClosedJaxpr:
+  """Returns a jaxpr without what its results do not need, in loops, too.
+
+  Half of a gradient of a linear filter is of that kind.
+  """
+  results = [True] * len(closed.out_avals)
+  jaxpr, _ = partial_eval.dce_jaxpr(closed.jaxpr, results, instantiate=True)
+  return closed.replace(jaxpr=jaxpr)
 
 
 # Those with an effect besides their results. jax, too, drops others that no

@@ -271,6 +271,7 @@ def _written(name, aval, function, operands, results) -> Writer:
   """Returns the text of a function of arrays."""
   closed = _traced(jax.make_jaxpr(function), *map(aval, operands))
   jaxprs.check_effects(closed.jaxpr)
+  closed = jaxprs.needed(closed)
   closed = hoisting.hoisted(complex_numbers.in_reals(closed))
   writer = Writer(name)
   body = Body(writer)
