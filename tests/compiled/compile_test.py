@@ -273,6 +273,19 @@ class CompileTest(parameterized.TestCase):
     np.testing.assert_allclose(jitted(_X), expected)
     self.assertLen(fast.libraries, 1)
 
+  def test_gradients_that_all_rows_share(self):
+    """That of a linear function is computed once."""
+    step = lambda c, x: (0.5 * c + x, c * 2)
+    fast = compile(lambda x: jax.lax.scan(step, 0.0, x)[1])
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    for power, rows in (1, 0), (2, 1):
+      loss = lambda x, power=power: (fast(x) ** power).sum()
+      gradient = jax.vmap(jax.grad(loss))
+      self.assertIn(f"batch_rank={rows})", str(jax.make_jaxpr(gradient)(x)))
+      self.assertEqual(gradient(x[:0]).shape, (0, 4))
+    linear = jax.vmap(jax.grad(lambda x: fast(x).sum()))(x)
+    np.testing.assert_array_equal(linear, [[3.5, 3, 2, 0]] * 3)
+
   def test_without_jit(self):
     seen = []
     fast = compile(lambda x: seen.append(x) or x + 1)

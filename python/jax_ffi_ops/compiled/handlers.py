@@ -130,6 +130,11 @@ class Handlers(Library):
         },
     )
 
+  def unread(self) -> frozenset[str]:
+    with self._making:
+      refused = self.refusal(True)
+      return frozenset() if refused else self._kernel(True).unread
+
   def _kernel(self, backward, shared=()):
     if (backward, shared) not in self._kernels:
       found = kernels.kernels_of(self._op, [{}], shared, backward, self._x64)

@@ -53,6 +53,7 @@ class Kernel:
     operands: what it reads.
     results: what it writes.
     writer: has its text.
+    unread: the operands on which nothing depends.
     backward: whether it is of the backward handler.
   """
 
@@ -62,6 +63,7 @@ class Kernel:
   operands: tuple[Array, ...]
   results: tuple[Array, ...]
   writer: Writer
+  unread: frozenset[str]
   backward: bool
 
   @property
@@ -194,9 +196,16 @@ def _kernel(op, name, core, dtypes, shared, backward):
   function = forward
   if backward:
     function, operands, results = _pull_back(forward, operands, results)
-  writer = _written(name, aval, function, operands, results)
+  writer, unread = _written(name, aval, function, operands, results)
   return Kernel(
-      name, core, attributes, tuple(operands), tuple(results), writer, backward
+      name,
+      core,
+      attributes,
+      tuple(operands),
+      tuple(results),
+      writer,
+      unread,
+      backward,
   )
 
 
@@ -267,8 +276,8 @@ def _traced(trace, *args):
     ) from error
 
 
-def _written(name, aval, function, operands, results) -> Writer:
-  """Returns the text of a function of arrays."""
+def _written(name, aval, function, operands, results):
+  """Returns the text of a function of arrays, and what it does not read."""
   closed = _traced(jax.make_jaxpr(function), *map(aval, operands))
   jaxprs.check_effects(closed.jaxpr)
   closed = jaxprs.needed(closed)
@@ -299,4 +308,6 @@ def _written(name, aval, function, operands, results) -> Writer:
     if getattr(value, "buffer", None) != place.buffer:
       writer.comment(x.name)
       writer.store(place, value)
-  return writer
+  uses = jaxprs.uses(closed.jaxpr)
+  pairs = zip(operands, closed.jaxpr.invars, strict=True)
+  return writer, frozenset(x.name for x, v in pairs if not uses[v])

@@ -176,6 +176,10 @@ class Library:
     """
     return Cores.of(self.path, op)
 
+  def unread(self) -> frozenset[str]:
+    """Returns what a backward handler is passed, and does not depend on."""
+    return frozenset()
+
   def _stages(self, target, platform):
     names = symbol_names.names(self._symbols, target, platform)
     found = {

@@ -10,6 +10,8 @@ from typing import Any
 
 import jax
 from jax.interpreters import ad
+import jax.numpy as jnp
+import numpy as np
 
 from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.declare.declaration import Declaration
@@ -26,6 +28,7 @@ class BackwardPrimitive:
 
   def __init__(self, op: Declaration):
     self.primitive = binding.primitive(op.name + "_bwd", self._jvp, self._batch)
+    self._library = op.library
     lowering.register(
         self.primitive,
         derivatives.backward,
@@ -69,6 +72,24 @@ class BackwardPrimitive:
     return results, binding.tangents(function, operands, tangents)
 
   def _batch(self, operands, axes, *, call):
-    operands, call, axis = batching.backward(operands, axes, call)
+    operands, axes = self._without_unread(operands, axes, call)
+    axis = None
+    if any(x is not None for x in axes):
+      operands, call, axis = batching.backward(operands, axes, call)
     results = binding.bind(self.primitive, operands, call)
     return results, [axis] * len(results)
+
+  def _without_unread(self, operands, axes, call):
+    """Returns zeros for what the results do not depend on, and their axes.
+
+    Only if nothing else has the batch: all examples have one gradient then.
+    """
+    mapped = {n for n, axis in zip(call.names, axes) if axis is not None}
+    if not mapped.issubset(call.kept):
+      return operands, axes
+    if not mapped <= self._library.unread():
+      return operands, axes
+    zeros = lambda x, axis: jnp.zeros(np.delete(x.shape, axis), x.dtype)
+    pairs = zip(operands, axes)
+    found = [x if axis is None else zeros(x, axis) for x, axis in pairs]
+    return found, [None] * len(found)
