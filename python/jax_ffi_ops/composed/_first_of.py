@@ -20,6 +20,10 @@ from jax_ffi_ops.ops.common import namesake
 from jax_ffi_ops.ops.common import reductions
 
 documented = namesake.documented("""
+  Of equal elements, it is the index of the first one. If there are NaNs, it is
+  the index of the first NaN. The function compares blocks, and then looks for
+  the place in one block. jax.numpy computes small arrays and complex ones.
+
   Args:
     a: an array.
     axis: the axis to look along. If it is None, the array is flattened.

@@ -16,13 +16,7 @@ def argmax(
     out: None = None,
     keepdims: bool | None = None,
 ) -> jax.Array:
-  """Returns the index of the maximum: jax.numpy.argmax, faster on a CPU.
-
-  If several elements are equal to the maximum, it is the index of the first
-  one. If there are NaNs, it is that of the first NaN. The function finds the
-  maximum of each block, and then its place in one block. jax.numpy computes
-  small arrays and complex ones.
-  """
+  """Returns the index of the maximum: jax.numpy.argmax, faster on a CPU."""
   return _first_of.index(
       jnp.argmax, jnp.maximum, jnp.max, a, axis, out, keepdims
   )

@@ -16,13 +16,7 @@ def argmin(
     out: None = None,
     keepdims: bool | None = None,
 ) -> jax.Array:
-  """Returns the index of the minimum: jax.numpy.argmin, faster on a CPU.
-
-  If several elements are equal to the minimum, it is the index of the first
-  one. If there are NaNs, it is that of the first NaN. The function finds the
-  minimum of each block, and then its place in one block. jax.numpy computes
-  small arrays and complex ones.
-  """
+  """Returns the index of the minimum: jax.numpy.argmin, faster on a CPU."""
   return _first_of.index(
       jnp.argmin, jnp.minimum, jnp.min, a, axis, out, keepdims
   )
