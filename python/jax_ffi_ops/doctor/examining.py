@@ -18,6 +18,7 @@ from jax_ffi_ops.kit.load import abi
 from jax_ffi_ops.kit.load import elf_sections
 from jax_ffi_ops.kit.load import symbols
 from jax_ffi_ops.kit.load.library import Library
+from jax_ffi_ops.kit.load.library import PLATFORMS
 
 _LISTED = 10  # symbols, at most
 
@@ -34,7 +35,7 @@ def devices() -> Iterator[tuple[list[str], str]]:
   except Exception as error:
     yield [], _first_line(error) or f"it raises {type(error).__name__}"
   else:
-    yield [kind for kind in ("cpu", "cuda") if _device(kind)], ""
+    yield [kind for kind in PLATFORMS if _device(kind)], ""
 
 
 def _device(kind):
