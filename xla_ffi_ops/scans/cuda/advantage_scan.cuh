@@ -43,10 +43,10 @@ struct AdvantageScan : RecurrenceScan<T> {
   }
   template <bool kRows>
   __device__ void Load(const Place& place, int64_t first, int count,
-                       Item (&items)[Base::kSteps]) const {
+                       typename Base::Loaded* loaded) const {
 #pragma unroll
     for (int i = 0; i < Base::kSteps; ++i) {
-      if (i < count) items[i] = LoadOne(place, first + i);
+      if (i < count) loaded->items[i] = LoadOne(place, first + i);
     }
   }
   __device__ Item LoadOne(const Place& place, int64_t i) const {

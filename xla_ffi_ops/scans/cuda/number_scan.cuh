@@ -188,6 +188,7 @@ struct NumberScan : Op {
     int64_t index;
   };
   static constexpr int kSteps = 8;
+  using Loaded = LoadedWords<kSteps>;
 
   int64_t n, columns;
   ScanCall call;
@@ -218,9 +219,13 @@ struct NumberScan : Op {
 
   template <bool kRows>
   __device__ void Load(const Place& place, int64_t first, int count,
-                       Item (&items)[kSteps]) const {
-    Word words[kSteps] = {};
-    LoadWords<kRows>(StepsAt(place.x), first, count, vectors, words);
+                       Loaded* loaded) const {
+    LoadWords<kRows>(StepsAt(place.x), first, count, vectors, loaded);
+  }
+  template <bool kRows>
+  __device__ void Read(const Loaded& loaded, Item (&items)[kSteps]) const {
+    Word words[kSteps];
+    ReadWords<kRows>(StepsAt(call.x), vectors, loaded, words);
     this->Decode(words, items);
   }
   __device__ Item LoadOne(const Place& place, int64_t i) const {
@@ -260,9 +265,9 @@ struct NumberScan : Op {
 
  private:
   __device__ Item ItemAt(const void* data, int64_t i) const {
-    Word words[1];
+    const int64_t at = (call.reverse ? n - 1 - i : i) * columns;
+    const Word words[1] = {LoadWord(data, call.format.bytes, at)};
     Item items[1];
-    LoadWords<false>(StepsAt(data), i, 1, false, words);
     this->Decode(words, items);
     return items[0];
   }

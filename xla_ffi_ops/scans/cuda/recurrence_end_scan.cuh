@@ -22,6 +22,7 @@ template <typename T>
 struct RecurrenceEndScan {
   using Items = RecurrenceScan<T>;
   using Item = typename Items::Item;
+  using Loaded = typename Items::Loaded;
   using Carry = typename ElementTypes<T>::Element;
   struct State {
     double m = 1;
@@ -64,8 +65,12 @@ struct RecurrenceEndScan {
   }
   template <bool kRows>
   __device__ void Load(const Place& place, int64_t first, int count,
-                       Item (&items)[kSteps]) const {
-    steps.template Load<kRows>(place.items, first, count, items);
+                       Loaded* loaded) const {
+    steps.template Load<kRows>(place.items, first, count, loaded);
+  }
+  template <bool kRows>
+  __device__ void Read(const Loaded& loaded, Item (&items)[kSteps]) const {
+    steps.template Read<kRows>(loaded, items);
   }
   __device__ void Add(const Item& item, Local* local) const {
     const double a = item.a, b = item.b;

@@ -57,6 +57,9 @@ struct RecurrenceScan {
   };
   // 32 bytes of an operand, or as many steps as a vector has.
   static constexpr int kSteps = sizeof(T) == 2 ? 8 : 32 / sizeof(T);
+  struct Loaded {
+    Item items[kSteps];
+  };
   static constexpr bool kIsAlwaysSure = false;
   static constexpr bool kRoundsCarry = !std::is_same_v<T, Element>;
 
@@ -78,7 +81,7 @@ struct RecurrenceScan {
 
   template <bool kRows>
   __device__ void Load(const Place& place, int64_t first, int count,
-                       Item (&items)[kSteps]) const {
+                       Loaded* loaded) const {
     Element a[kSteps], b[kSteps];
     LoadSteps<kRows>(place.a, first, count, vectors && place.a.stride != 0, a);
     LoadSteps<kRows>(place.b, first, count, vectors, b);
@@ -88,7 +91,12 @@ struct RecurrenceScan {
       a[0] = FactorBefore(place, first);
     }
 #pragma unroll
-    for (int i = 0; i < kSteps; ++i) items[i] = {a[i], b[i]};
+    for (int i = 0; i < kSteps; ++i) loaded->items[i] = {a[i], b[i]};
+  }
+  template <bool kRows>
+  __device__ void Read(const Loaded& loaded, Item (&items)[kSteps]) const {
+#pragma unroll
+    for (int i = 0; i < kSteps; ++i) items[i] = loaded.items[i];
   }
   __device__ Item LoadOne(const Place& place, int64_t i) const {
     return {call.shifted ? FactorBefore(place, i) : ToElement(*place.a[i]),

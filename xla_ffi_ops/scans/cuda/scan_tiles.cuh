@@ -10,7 +10,9 @@
 //   static constexpr bool kIsAlwaysSure;  // if so, no plain loop is compiled
 //   int64_t n, columns;
 //   Place At(int64_t row, int64_t column);    // where a column is
-//   void Load<kRows>(place, first, count, items);  // from step `first` on
+//   using Loaded;  // kSteps items as they come from memory
+//   void Load<kRows>(place, first, count, Loaded*);  // from step `first` on
+//   void Read<kRows>(Loaded, items);
 //   Item LoadOne(place, i);
 //   void Add(item, Local*);                   // a step behind the others
 //   State Whole(local);
@@ -219,12 +221,12 @@ struct ScanShared {
 
 // What this thread has of a tile: `count` steps from `first` on.
 template <typename Scan, bool kRows>
-struct TileItems {
+struct TileSteps {
   int64_t first;
   int count;
-  typename Scan::Item items[Scan::kSteps];
+  typename Scan::Loaded loaded;
 
-  __device__ TileItems(const Scan& scan, const ScanStrip<Scan, kRows>& strip,
+  __device__ TileSteps(const Scan& scan, const ScanStrip<Scan, kRows>& strip,
                        int64_t tile, int64_t end) {
     const int thread =
         kRows ? threadIdx.y * kScanLanes + threadIdx.x : threadIdx.y;
@@ -233,7 +235,7 @@ struct TileItems {
     count = rest < 0
                 ? 0
                 : (rest < Scan::kSteps ? static_cast<int>(rest) : Scan::kSteps);
-    scan.template Load<kRows>(strip.place, first, count, items);
+    scan.template Load<kRows>(strip.place, first, count, &loaded);
   }
 };
 
@@ -273,12 +275,14 @@ __device__ inline void SaveTotals(const Args& args) {
       int64_t{Scan::kSteps} * blockDim.y * (kRows ? kScanLanes : 1);
   const ScanStrip<Scan, kRows> strip(scan, args.first_row);
   State all{};
-  TileItems<Scan, kRows> next(scan, strip, begin, end);
+  TileSteps<Scan, kRows> next(scan, strip, begin, end);
   for (int64_t tile = begin; tile < end; tile += size) {
-    const TileItems<Scan, kRows> own = next;
-    next = TileItems<Scan, kRows>(scan, strip, tile + size, end);
+    const int count = next.count;
+    typename Scan::Item items[Scan::kSteps];
+    scan.template Read<kRows>(next.loaded, items);
+    next = TileSteps<Scan, kRows>(scan, strip, tile + size, end);
     State before;
-    ShareStates<kRows>(scan, own.items, own.count, shared, &before);
+    ShareStates<kRows>(scan, items, count, shared, &before);
     if (threadIdx.y == 0) {
       for (int w = 0; w < static_cast<int>(blockDim.y); ++w) {
         all = scan.Join(all, shared.totals[w][lane]);
@@ -313,14 +317,15 @@ __device__ inline void ScanTiles(const Args& args) {
                                 : Saved<Carry>(scan, strip.place, begin);
   }
   int turn = 0;
-  TileItems<Scan, kRows> next(scan, strip, begin, end);
+  TileSteps<Scan, kRows> next(scan, strip, begin, end);
   for (int64_t tile = begin; tile < end; tile += size, turn = 1 - turn) {
-    const TileItems<Scan, kRows> own = next;
-    const int64_t first = own.first;
-    const int count = own.count;
-    const auto& items = own.items;
-    // Memory works while threads compute, and wait for each other.
-    next = TileItems<Scan, kRows>(scan, strip, tile + size, end);
+    const int64_t first = next.first;
+    const int count = next.count;
+    typename Scan::Item items[Scan::kSteps];
+    scan.template Read<kRows>(next.loaded, items);
+    // Memory works while threads compute, and wait for each other. They would
+    // wait for it here if what is loaded were converted here.
+    next = TileSteps<Scan, kRows>(scan, strip, tile + size, end);
     typename Scan::State before;
     ShareStates<kRows>(scan, items, count, shared, &before);
 

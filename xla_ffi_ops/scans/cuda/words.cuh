@@ -43,37 +43,6 @@ __device__ inline void StoreWord(void* data, int bytes, int64_t i, Word word) {
   });
 }
 
-// kSize words at once.
-template <typename U, int kSize>
-struct WordVector {
-  static constexpr int kBytes = kSize * sizeof(U);
-  using Bits = Access<kBytes>;
-
-  static __device__ void Load(const U* from, Word (&words)[kSize]) {
-    U own[kSize];
-    const auto bits =
-        __ldcs(reinterpret_cast<const typename Bits::Type*>(from));
-    memcpy(own, &bits, kBytes);
-#pragma unroll
-    for (int i = 0; i < kSize; ++i) words[i] = own[i];
-  }
-  static __device__ void Store(U* to, const Word (&words)[kSize]) {
-    uint32_t bits[kBytes / 4] = {};
-    constexpr int kToAWord = sizeof(U) < 4 ? 4 / sizeof(U) : 1;
-#pragma unroll
-    for (int i = 0; i < kSize; ++i) {
-      if constexpr (sizeof(U) == 8) {
-        bits[2 * i] = static_cast<uint32_t>(words[i]);
-        bits[2 * i + 1] = static_cast<uint32_t>(words[i] >> 32);
-      } else {
-        bits[i / kToAWord] |= uint32_t{static_cast<U>(words[i])}
-                              << i % kToAWord * 8 * sizeof(U);
-      }
-    }
-    __stwb(reinterpret_cast<typename Bits::Type*>(to), Bits::From(bits));
-  }
-};
-
 // Where the words of a column are.
 struct WordSteps {
   const void* data;
@@ -91,26 +60,32 @@ struct WordSteps {
 template <typename U, int kSteps>
 inline constexpr int kWordVector = kVector<U> < kSteps ? kVector<U> : kSteps;
 
+// kSteps words as they come from memory. Whoever loads them early waits for
+// them when they become words.
+template <int kSteps>
+struct LoadedWords {
+  uint32_t bits[2 * kSteps];
+};
+
 // Loads `count` steps from `first` on, at most kSteps. `vectors` can be true if
 // kRows: then the stride is 1, and vectors begin at multiples of their size.
 template <bool kRows, int kSteps>
 __device__ inline void LoadWords(const WordSteps& x, int64_t first, int count,
-                                 bool vectors, Word (&words)[kSteps]) {
+                                 bool vectors, LoadedWords<kSteps>* loaded) {
+  *loaded = {};
   WithUnsigned(x.bytes, [&](auto type) {
     using U = decltype(type);
     const Steps<const U> steps = x.As<const U>();
     if constexpr (kRows) {
       constexpr int kSize = kWordVector<U, kSteps>;
+      using Bits = typename Access<kSize * sizeof(U)>::Type;
       if (vectors) {
 #pragma unroll
         for (int part = 0; part < kSteps; part += kSize) {
           if (part >= count) break;
-          Word own[kSize];
-          WordVector<U, kSize>::Load(
-              steps[first + part + (x.reverse ? kSize - 1 : 0)], own);
-          Turn(x.reverse, own);
-#pragma unroll
-          for (int i = 0; i < kSize; ++i) words[part + i] = own[i];
+          const Bits bits = __ldcs(reinterpret_cast<const Bits*>(
+              steps[first + part + (x.reverse ? kSize - 1 : 0)]));
+          memcpy(loaded->bits + part * sizeof(U) / 4, &bits, sizeof(bits));
         }
         return;
       }
@@ -118,9 +93,60 @@ __device__ inline void LoadWords(const WordSteps& x, int64_t first, int count,
     const U* from = steps[first];
 #pragma unroll
     for (int i = 0; i < kSteps; ++i, from += steps.Next()) {
-      if (i < count) words[i] = *from;
+      if (i >= count) continue;
+      const Word word = *from;
+      loaded->bits[2 * i] = static_cast<uint32_t>(word);
+      loaded->bits[2 * i + 1] = static_cast<uint32_t>(word >> 32);
     }
   });
+}
+
+// What LoadWords loaded, with the same x and `vectors`.
+template <bool kRows, int kSteps>
+__device__ inline void ReadWords(const WordSteps& x, bool vectors,
+                                 const LoadedWords<kSteps>& loaded,
+                                 Word (&words)[kSteps]) {
+  if constexpr (kRows) {
+    if (vectors) {
+      WithUnsigned(x.bytes, [&](auto type) {
+        using U = decltype(type);
+        constexpr int kSize = kWordVector<U, kSteps>;
+#pragma unroll
+        for (int part = 0; part < kSteps; part += kSize) {
+          U own[kSize];
+          memcpy(own, loaded.bits + part * sizeof(U) / 4, sizeof(own));
+          Turn(x.reverse, own);
+#pragma unroll
+          for (int i = 0; i < kSize; ++i) words[part + i] = own[i];
+        }
+      });
+      return;
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) {
+    words[i] = loaded.bits[2 * i] | Word{loaded.bits[2 * i + 1]} << 32;
+  }
+}
+
+// Stores of kSize words at once.
+template <typename U, int kSize>
+__device__ inline void StoreVector(U* to, const Word (&words)[kSize]) {
+  constexpr int kBytes = kSize * sizeof(U);
+  using Bits = Access<kBytes>;
+  uint32_t bits[kBytes / 4] = {};
+  constexpr int kToAWord = sizeof(U) < 4 ? 4 / sizeof(U) : 1;
+#pragma unroll
+  for (int i = 0; i < kSize; ++i) {
+    if constexpr (sizeof(U) == 8) {
+      bits[2 * i] = static_cast<uint32_t>(words[i]);
+      bits[2 * i + 1] = static_cast<uint32_t>(words[i] >> 32);
+    } else {
+      bits[i / kToAWord] |= uint32_t{static_cast<U>(words[i])}
+                            << i % kToAWord * 8 * sizeof(U);
+    }
+  }
+  __stwb(reinterpret_cast<typename Bits::Type*>(to), Bits::From(bits));
 }
 
 template <bool kRows, int kSteps>
@@ -139,8 +165,7 @@ __device__ inline void StoreWords(const WordSteps& y, int64_t first, int count,
 #pragma unroll
           for (int i = 0; i < kSize; ++i) own[i] = words[part + i];
           Turn(y.reverse, own);
-          WordVector<U, kSize>::Store(
-              steps[first + part + (y.reverse ? kSize - 1 : 0)], own);
+          StoreVector(steps[first + part + (y.reverse ? kSize - 1 : 0)], own);
         }
         return;
       }
