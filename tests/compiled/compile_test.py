@@ -273,6 +273,22 @@ class CompileTest(parameterized.TestCase):
     np.testing.assert_allclose(jitted(_X), expected)
     self.assertLen(fast.libraries, 1)
 
+  def test_arrays_of_keys(self):
+    def drawn(keys):
+      def step(keys, i):
+        own = jax.vmap(jax.random.split)(keys)
+        first = jax.vmap(jax.random.fold_in)(own[:, 0], jnp.arange(3))
+        folded = jax.vmap(lambda k: jax.random.fold_in(k, i))(first)
+        bits = jax.vmap(lambda k: jax.random.bits(k, (2,)))(folded)
+        return own[:, 1], bits
+
+      keys, bits = jax.lax.scan(step, keys, jnp.arange(4))
+      return jax.random.key_data(keys), bits
+
+    keys = jax.random.split(jax.random.key(3), 3)
+    fast = compile(drawn, strict=True)
+    self.check(fast(keys), jax.jit(drawn)(keys))
+
   def test_gradients_that_all_rows_share(self):
     """That of a linear function is computed once."""
     step = lambda c, x: (0.5 * c + x, c * 2)

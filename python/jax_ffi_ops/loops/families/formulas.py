@@ -44,12 +44,17 @@ def _random_wrap(body, equation, x):
 def _random(name, function):
   @rule(name, of_keys=True, folds=False)
   def write(body, equation, *args):
-    key = equation.of.invars[0].aval
-    if key.shape:
+    key, *others = (x.aval for x in equation.of.invars)
+    implementation = _jax.prng_implementation(key.dtype)
+    own = functools.partial(function, implementation, equation.params)
+    # With jax.vmap, others draw all bits by the first key.
+    if key.shape and implementation.tag != "fry":
       raise errors.Unsupported("an array of keys")
-    own = functools.partial(
-        function, _jax.prng_implementation(key.dtype), equation.params
-    )
+    for x in others:
+      if x.shape not in ((), key.shape):
+        raise errors.Unsupported("an array of keys")
+    for _ in key.shape:
+      own = jax.vmap(own, (0, *(0 if x.shape else None for x in others)))
     return body.retrace(own, *args)
 
 
