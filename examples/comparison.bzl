@@ -12,10 +12,7 @@ def comparison(name, test, ours = "@xla_ffi_ops//python/jax_ffi_ops", **kwargs):
       ours: what has the functions that are timed.
       **kwargs: for the py_test.
     """
-    native.exports_files([
-        "README.md",
-        native.package_name().rpartition("/")[2] + ".svg",
-    ])
+    native.exports_files(["README.md"] + native.glob(["*.svg"]))
     deps = [
         ours,
         "@xla_ffi_ops//examples:comparison",
