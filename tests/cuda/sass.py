@@ -5,6 +5,7 @@ import collections
 from collections.abc import Mapping
 import ctypes
 import dataclasses
+import math
 import os
 import re
 import subprocess
@@ -45,15 +46,24 @@ class Kernel:
     """Returns address and name of the instructions of these kinds."""
     return [(a, n) for a, n, _ in self.code if n.partition(".")[0] in names]
 
-  def hot_accesses(self, *names: str) -> list[str]:
-    """Returns the accesses in the innermost loops that have any, else all."""
-    accesses = self.named(*names)
-    loops = []
+  def loops(self) -> list[range]:
+    """Returns the addresses of each loop, but for its last instruction."""
+    found = []
     for address, name, operands in self.code:
       target = _TARGET.search(operands)
       if name.startswith("BRA") and target and int(target[1], 16) < address:
-        loops.append(range(int(target[1], 16), address))
-    loops = [loop for loop in loops if any(a in loop for a, _ in accesses)]
+        found.append(range(int(target[1], 16), address))
+    return found
+
+  def longest_loop(self) -> int:
+    """Returns how many instructions the longest loop has, with those in it."""
+    counts = [sum(a in loop for a, _, _ in self.code) for loop in self.loops()]
+    return 1 + max(counts, default=-1)
+
+  def hot_accesses(self, *names: str) -> list[str]:
+    """Returns the accesses in the innermost loops that have any, else all."""
+    accesses = self.named(*names)
+    loops = [x for x in self.loops() if any(a in x for a, _ in accesses)]
     innermost = [
         loop
         for loop in loops
@@ -74,11 +84,13 @@ class Plan:
     registers: the most that a thread may have, for the planned occupancy.
     vector_loads: whether a hot loop loads 16 bytes or more at once.
     vector_stores: whether a hot loop stores them.
+    loop: the most instructions that a loop may have.
   """
 
   registers: int
   vector_loads: bool = True
   vector_stores: bool = True
+  loop: float = math.inf
 
   def violations(self, kernel: Kernel) -> list[str]:
     """Returns what is not as planned."""
@@ -89,6 +101,8 @@ class Plan:
       found.append(f"{kernel.registers} registers, not {self.registers}")
     if kernel.stack:
       found.append(f"{kernel.stack} bytes of stack")
+    if kernel.longest_loop() > self.loop:
+      found.append(f"{kernel.longest_loop()} instructions in a loop")
     local = kernel.named("LDL", "STL")
     if local:
       found.append(f"{len(local)} accesses to local memory")

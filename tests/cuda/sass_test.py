@@ -72,6 +72,18 @@ class SassTest(absltest.TestCase):
           sass.Plan(registers=8).violations(kernel),
       )
 
+  def test_loops(self):
+    plan = sass.Plan(128, vector_loads=False, vector_stores=False, loop=1)
+    for name, _, kernel in sass.kernels(os.environ["BROKEN"]):
+      if "Loops" in name:
+        self.assertBetween(kernel.longest_loop(), 5, 100)
+        found = plan.violations(kernel)
+        self.assertEqual(
+            found, [f"{kernel.longest_loop()} instructions in a loop"]
+        )
+    unrolled = sass.Kernel(8, 0, [(0, "MOV", ""), (16, "EXIT", "")])
+    self.assertEqual(unrolled.longest_loop(), 0)
+
 
 if __name__ == "__main__":
   absltest.main()
