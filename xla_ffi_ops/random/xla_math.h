@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "xla_ffi_ops/vec/device.h"
+#include "xla_ffi_ops/vec/math/guess_rsqrt.h"
 #include "xla_ffi_ops/vec/math/math_vector.h"
 
 namespace xla_ffi_ops::random {
@@ -243,45 +244,12 @@ XLA_FFI_OPS_HD V LogFactorialOfJax(V k) {
   return Select(k + 1 > kMost, Splat<V>(math::kInfinity<V>), known);
 }
 
-namespace internal {
-
-// The processor's guess of 1 / sqrt(x), which differs between makers.
-#ifdef XLA_FFI_OPS_CPU_LEVELS
-inline math::VecOfBytes<float, 16> GuessRsqrt(math::VecOfBytes<float, 16> x) {
-  return __builtin_ia32_rsqrtps(x);
-}
-XLA_FFI_OPS_V3 inline math::VecOfBytes<float, 32> GuessRsqrt(
-    math::VecOfBytes<float, 32> x) {
-  return __builtin_ia32_rsqrtps256(x);
-}
-// AVX-512 has a better one, which XLA does not use for float.
-XLA_FFI_OPS_V4 inline math::VecOfBytes<float, 64> GuessRsqrt(
-    math::VecOfBytes<float, 64> x) {
-  using Halves = math::HalvesOf<math::VecOfBytes<float, 64>>;
-  Halves halves = math::BitCast<Halves>(x);
-  halves = {__builtin_ia32_rsqrtps256(halves.low),
-            __builtin_ia32_rsqrtps256(halves.high)};
-  return math::BitCast<math::VecOfBytes<float, 64>>(halves);
-}
-XLA_FFI_OPS_V4 inline math::VecOfBytes<double, 64> GuessRsqrt(
-    math::VecOfBytes<double, 64> x) {
-  return __builtin_ia32_rsqrt14pd512_mask(x, x, -1);
-}
-#endif
-
-// Without such an instruction for double, XLA divides.
-template <typename V>
-inline constexpr bool kGuesses =
-    kHasCpuLevels && (math::kIsFloat<V> || sizeof(V) == kVectorBytes<4>);
-
-}  // namespace internal
-
 // 1 / sqrt(x): two steps of Newton's method for positive, normal numbers.
 template <typename V>
 XLA_FFI_OPS_HD V Rsqrt(V x) {
-  if constexpr (internal::kGuesses<V>) {
+  if constexpr (math::kGuessesRsqrt<V>) {
     using E = math::Element<V>;
-    const V guess = internal::GuessRsqrt(x);
+    const V guess = math::GuessRsqrt(x);
     V y = guess;
     for (int step = 0; step < 2; ++step) {
       y = MulAdd(y * E(-0.5), MulAdd(x * y, y, E(-1)), y);
