@@ -27,6 +27,10 @@ struct AdvantageScan : RecurrenceScan<T> {
     T lambda;
   };
 
+  struct Loaded {
+    Item items[Base::kSteps];
+  };
+
   RecurrenceOperand<T> values, lambda;
 
   explicit AdvantageScan(const Advantages<T>& call)
@@ -43,11 +47,17 @@ struct AdvantageScan : RecurrenceScan<T> {
   }
   template <bool kRows>
   __device__ void Load(const Place& place, int64_t first, int count,
-                       typename Base::Loaded* loaded) const {
+                       Loaded* loaded) const {
 #pragma unroll
     for (int i = 0; i < Base::kSteps; ++i) {
       if (i < count) loaded->items[i] = LoadOne(place, first + i);
     }
+  }
+  template <bool kRows>
+  __device__ void Read(const Loaded& loaded,
+                       Item (&items)[Base::kSteps]) const {
+#pragma unroll
+    for (int i = 0; i < Base::kSteps; ++i) items[i] = loaded.items[i];
   }
   __device__ Item LoadOne(const Place& place, int64_t i) const {
     const T discount = *place.a[i];

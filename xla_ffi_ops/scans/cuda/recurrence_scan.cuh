@@ -58,7 +58,8 @@ struct RecurrenceScan {
   // 32 bytes of an operand, or as many steps as a vector has.
   static constexpr int kSteps = sizeof(T) == 2 ? 8 : 32 / sizeof(T);
   struct Loaded {
-    Item items[kSteps];
+    LoadedSteps<T, kSteps> a, b;
+    Element before;  // the factor before these
   };
   static constexpr bool kIsAlwaysSure = false;
   static constexpr bool kRoundsCarry = !std::is_same_v<T, Element>;
@@ -82,21 +83,25 @@ struct RecurrenceScan {
   template <bool kRows>
   __device__ void Load(const Place& place, int64_t first, int count,
                        Loaded* loaded) const {
-    Element a[kSteps], b[kSteps];
-    LoadSteps<kRows>(place.a, first, count, vectors && place.a.stride != 0, a);
-    LoadSteps<kRows>(place.b, first, count, vectors, b);
+    LoadSteps<kRows>(place.a, first, count, vectors && call.a.steps != 1,
+                     &loaded->a);
+    LoadSteps<kRows>(place.b, first, count, vectors, &loaded->b);
     if (call.shifted && count > 0) {
-#pragma unroll
-      for (int i = kSteps - 1; i > 0; --i) a[i] = a[i - 1];
-      a[0] = FactorBefore(place, first);
+      loaded->before = FactorBefore(place, first);
     }
-#pragma unroll
-    for (int i = 0; i < kSteps; ++i) loaded->items[i] = {a[i], b[i]};
   }
   template <bool kRows>
   __device__ void Read(const Loaded& loaded, Item (&items)[kSteps]) const {
+    Element a[kSteps], b[kSteps];
+    ReadSteps<kRows>(loaded.a, call.reverse, vectors && call.a.steps != 1, a);
+    ReadSteps<kRows>(loaded.b, call.reverse, vectors, b);
+    if (call.shifted) {
 #pragma unroll
-    for (int i = 0; i < kSteps; ++i) items[i] = loaded.items[i];
+      for (int i = kSteps - 1; i > 0; --i) a[i] = a[i - 1];
+      a[0] = loaded.before;
+    }
+#pragma unroll
+    for (int i = 0; i < kSteps; ++i) items[i] = {a[i], b[i]};
   }
   __device__ Item LoadOne(const Place& place, int64_t i) const {
     return {call.shifted ? FactorBefore(place, i) : ToElement(*place.a[i]),

@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "xla_ffi_ops/cuda/pack.cuh"
@@ -42,24 +43,6 @@ __device__ inline void Turn(bool reverse, E (&values)[kSize]) {
 }
 
 template <int kSteps, typename T, typename E>
-__device__ inline void LoadVectors(const Steps<const T>& x, int64_t first,
-                                   int count, E (&values)[kSteps]) {
-  constexpr int kSize = kVector<T>;
-#pragma unroll
-  for (int part = 0; part < kSteps; part += kSize) {
-    if (part >= count) break;
-    Pack<T, kSize> pack;
-    pack.LoadOnce(x[first + part + (x.reverse ? kSize - 1 : 0)]);
-    E own[kSize];
-#pragma unroll
-    for (int i = 0; i < kSize; ++i) own[i] = pack[i];
-    Turn(x.reverse, own);
-#pragma unroll
-    for (int i = 0; i < kSize; ++i) values[part + i] = own[i];
-  }
-}
-
-template <int kSteps, typename T, typename E>
 __device__ inline void StoreVectors(const Steps<T>& y, int64_t first, int count,
                                     const E (&values)[kSteps]) {
   constexpr int kSize = kVector<T>;
@@ -81,18 +64,76 @@ template <typename T>
 inline constexpr bool kHasVectors =
     std::is_floating_point_v<T> || kIs16BitFloat<T>;
 
+// kSteps elements as they come from memory. Whoever loads them early waits for
+// them when they are read.
+template <typename T, int kSteps>
+struct LoadedSteps {
+  static constexpr int kWords = sizeof(T) < 4 ? 1 : sizeof(T) / 4;
+
+  uint32_t bits[kSteps * kWords];
+};
+
 // Loads `count` steps from `first` on, at most kSteps. `vectors` can be true if
 // kRows: then the stride is 1, and vectors begin at multiples of their size.
-template <bool kRows, int kSteps, typename T, typename E>
+template <bool kRows, int kSteps, typename T>
 __device__ inline void LoadSteps(const Steps<const T>& x, int64_t first,
-                                 int count, bool vectors, E (&values)[kSteps]) {
+                                 int count, bool vectors,
+                                 LoadedSteps<T, kSteps>* loaded) {
   if constexpr (kRows && kHasVectors<T>) {
-    if (vectors) return LoadVectors(x, first, count, values);
+    if (vectors) {
+      constexpr int kSize = kVector<T>;
+#pragma unroll
+      for (int part = 0; part < kSteps; part += kSize) {
+        if (part >= count) break;
+        const uint4 bits = __ldcs(reinterpret_cast<const uint4*>(
+            x[first + part + (x.reverse ? kSize - 1 : 0)]));
+        memcpy(loaded->bits + part * sizeof(T) / 4, &bits, sizeof(bits));
+      }
+      return;
+    }
   }
   const T* from = x[first];
 #pragma unroll
   for (int i = 0; i < kSteps; ++i, from += x.Next()) {
-    if (i < count) values[i] = ToElement(*from);
+    if (i >= count) continue;
+    if constexpr (sizeof(T) == 2) {
+      loaded->bits[i] = DeviceBitCast<uint16_t>(*from);
+    } else {
+      const T value = *from;
+      memcpy(loaded->bits + i * LoadedSteps<T, kSteps>::kWords, &value,
+             sizeof(T));
+    }
+  }
+}
+
+// The elements that LoadSteps loaded, with the same `vectors`.
+template <bool kRows, typename T, int kSteps, typename E>
+__device__ inline void ReadSteps(const LoadedSteps<T, kSteps>& loaded,
+                                 bool reverse, bool vectors,
+                                 E (&values)[kSteps]) {
+  if constexpr (kRows && kHasVectors<T>) {
+    if (vectors) {
+      constexpr int kSize = kVector<T>;
+#pragma unroll
+      for (int part = 0; part < kSteps; part += kSize) {
+        T elements[kSize];
+        memcpy(elements, loaded.bits + part * sizeof(T) / 4, sizeof(elements));
+        E own[kSize];
+#pragma unroll
+        for (int i = 0; i < kSize; ++i) own[i] = ToElement(elements[i]);
+        Turn(reverse, own);
+#pragma unroll
+        for (int i = 0; i < kSize; ++i) values[part + i] = own[i];
+      }
+      return;
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) {
+    T element;
+    memcpy(&element, loaded.bits + i * LoadedSteps<T, kSteps>::kWords,
+           sizeof(T));
+    values[i] = ToElement(element);
   }
 }
 
