@@ -23,7 +23,7 @@ XLA_FFI_OPS_HD void Cholesky(Size n, V* a) {
     R pivot = RealPart(row[j]);
     for (int64_t k = 0; k < j; ++k) pivot -= Squared(row[k]);
     const R root =
-        Sqrt(Select(pivot > R{}, pivot, Fill<R>(Limits<V>::quiet_NaN())));
+        Sqrt(Select(pivot > R{}, pivot, Splat<R>(Limits<V>::quiet_NaN())));
     const R scale = 1 / root;
     sum += root;
     row[j] = FromReal<V>(root);
@@ -36,7 +36,7 @@ XLA_FFI_OPS_HD void Cholesky(Size n, V* a) {
     }
   }
   const auto is_factor = sum == sum;
-  const V none = FromReal<V>(Fill<R>(Limits<V>::quiet_NaN()));
+  const V none = FromReal<V>(Splat<R>(Limits<V>::quiet_NaN()));
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j <= i; ++j) {
       a[i * n + j] = Select(is_factor, a[i * n + j], none);
@@ -64,7 +64,7 @@ XLA_FFI_OPS_HD void CholeskyGradient(Size n, const V* l, const V* dl, V* da) {
     }
   }
   for (int64_t i = 0; i < n; ++i) {
-    da[i * n + i] = Scaled(da[i * n + i], Fill<R>(0.5));
+    da[i * n + i] = Scaled(da[i * n + i], Splat<R>(0.5));
   }
   for (int64_t i = n - 1; i >= 0; --i) {  // L^T x = da, in place
     const R scale = 1 / RealPart(l[i * n + i]);

@@ -43,7 +43,7 @@ XLA_FFI_OPS_HD V Reflector(int64_t m, V* x, V* tau) {
       math::WithSign(Sqrt(MulAdd(first, first, rest)), V(-first));
   const V scale = Select(is_zero, V{}, V(1 / (first - reflected)));
   *tau = Select(is_zero, V{}, V((reflected - first) / reflected));
-  x[0] = Fill<V>(1);
+  x[0] = Splat<V>(1);
   for (int64_t k = 1; k < m; ++k) x[k] *= scale;
   return Select(is_zero, first, reflected);
 }
@@ -74,7 +74,7 @@ XLA_FFI_OPS_HD void Tridiagonalize(N n, V* a, V* d, V* e, V* tau, V* p) {
       p[r] *= tau[i];
       dot = MulAdd(p[r], x[r], dot);
     }
-    const V part = tau[i] * dot * Fill<V>(0.5);
+    const V part = tau[i] * dot * Splat<V>(0.5);
     for (int64_t r = 0; r < m; ++r) p[r] = MulSub(part, x[r], p[r]);
     for (int64_t r = 0; r < m; ++r) {
       V* const row = rest + r * n;
@@ -94,7 +94,7 @@ template <typename N, typename V>
 XLA_FFI_OPS_HD void FormRows(N n, V* a, const V* tau) {
   for (int64_t i = n - 1; i >= 0; --i) {
     for (int64_t j = i; j < n; ++j) a[i * n + j] = a[j * n + i] = V{};
-    a[i * n + i] = Fill<V>(1);
+    a[i * n + i] = Splat<V>(1);
     if (i == 0 || i + 1 == n) continue;
     const V* const x = a + (i - 1) * n;
     for (int64_t r = i; r < n; ++r) {
@@ -154,8 +154,8 @@ XLA_FFI_OPS_HD void FindBlocks(const V* d, V* e, Sweep<V>* sweep) {
   V first{}, second{}, beside{}, last{};
   for (int64_t i = sweep->begin; i < sweep->end; ++i) {
     // Beside zeros, what is below the roundings of the largest elements.
-    const V least = MulAdd(V(Abs(d[i]) + Abs(d[i + 1])), Fill<V>(kEpsilon),
-                           Fill<V>(kEpsilon * kEpsilon));
+    const V least = MulAdd(V(Abs(d[i]) + Abs(d[i + 1])), Splat<V>(kEpsilon),
+                           Splat<V>(kEpsilon * kEpsilon));
     const B is_kept = BitsOf<V>(Abs(e[i]) > least);
     e[i] = Where(is_kept, e[i]);
     behind |= inside & ~is_kept;
@@ -170,7 +170,7 @@ XLA_FFI_OPS_HD void FindBlocks(const V* d, V* e, Sweep<V>* sweep) {
   }
   // The eigenvalue of the first two rows that is nearer to the first.
   const V ratio = (second - first) / (beside + beside);
-  const V root = Sqrt(MulAdd(ratio, ratio, Fill<V>(1)));
+  const V root = Sqrt(MulAdd(ratio, ratio, Splat<V>(1)));
   sweep->start = last - first + beside / (ratio + math::WithSign(root, ratio));
 }
 
@@ -180,7 +180,7 @@ template <typename V>
 XLA_FFI_OPS_HD void Chase(const Sweep<V>& sweep, V* d, V* e, V* cosines,
                           V* sines) {
   using B = Bits<V>;
-  const V one = Fill<V>(1);
+  const V one = Splat<V>(1);
   V g = sweep.start, s = one, c = one, p{};
   B after{};
   for (int64_t i = sweep.end - 1; i >= sweep.begin; --i) {
@@ -239,12 +239,12 @@ XLA_FFI_OPS_HD V SignOf(N n, const V* x) {
     const V size = Abs(x[i]);
     largest = Select(size > largest, size, largest);
   }
-  largest *= Fill<V>(0.9);
+  largest *= Splat<V>(0.9);
   V first{};
   for (int64_t i = n - 1; i >= 0; --i) {
     first = Select(Abs(x[i]) >= largest, x[i], first);
   }
-  return math::WithSign(Fill<V>(1), first);
+  return math::WithSign(Splat<V>(1), first);
 }
 
 }  // namespace internal
@@ -263,7 +263,7 @@ XLA_FFI_OPS_HD void Eigh(N n, V* a, V* w, V* v, V* scratch) {
   using math::Abs;
   if (n == 1) {
     w[0] = a[0];
-    if (with_vectors) v[0] = Fill<V>(1);
+    if (with_vectors) v[0] = Splat<V>(1);
     return;
   }
   V* const d = scratch;
@@ -272,7 +272,7 @@ XLA_FFI_OPS_HD void Eigh(N n, V* a, V* w, V* v, V* scratch) {
   V* const sines = cosines + n;
   B* const bits = reinterpret_cast<B*>(sines + n);
   // Squares neither overflow nor underflow: a power of two divides a.
-  V largest = Fill<V>(Limits<V>::min()), none{};
+  V largest = Splat<V>(Limits<V>::min()), none{};
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j <= i; ++j) {
       const V size = Abs(a[i * n + j]);
@@ -281,8 +281,8 @@ XLA_FFI_OPS_HD void Eigh(N n, V* a, V* w, V* v, V* scratch) {
     }
   }
   const B is_finite = BitsOf<V>(none == V{});
-  const V infinity = Fill<V>(Limits<V>::infinity());
-  const V most = 1 / Fill<V>(Limits<V>::min());
+  const V infinity = Splat<V>(Limits<V>::infinity());
+  const V most = 1 / Splat<V>(Limits<V>::min());
   V power = Where(math::BitsOf(infinity), largest);
   power = Select(power < most, power, most);
   const V scale = 1 / power;
@@ -296,8 +296,8 @@ XLA_FFI_OPS_HD void Eigh(N n, V* a, V* w, V* v, V* scratch) {
   const B failed =
       internal::Diagonalize<with_vectors>(n, d, e, a, cosines, sines, bits) |
       ~is_finite;
-  const V nan = Fill<V>(Limits<V>::quiet_NaN());
-  const V one = Fill<V>(1);
+  const V nan = Splat<V>(Limits<V>::quiet_NaN());
+  const V one = Splat<V>(1);
   V* const rank = cosines;
   for (int64_t i = 0; i < n; ++i) {
     V before{};

@@ -48,12 +48,12 @@ template <typename V>
 XLA_FFI_OPS_HD void EvenPolynomial(int64_t n, const double* c, bool has_one,
                                    const V* powers, V* to) {
   const int64_t size = n * n;
-  const V c2 = Fill<V>(c[2]), c4 = Fill<V>(c[4]), c6 = Fill<V>(c[6]);
+  const V c2 = Splat<V>(c[2]), c4 = Splat<V>(c[4]), c6 = Splat<V>(c[6]);
   for (int64_t i = 0; i < size; ++i) {
     to[i] = MulAdd(c6, powers[2 * size + i],
                    MulAdd(c4, powers[size + i], V(c2 * powers[i])));
   }
-  const V one = Fill<V>(c[0]);
+  const V one = Splat<V>(c[0]);
   for (int64_t i = 0; has_one && i < n; ++i) to[i * n + i] += one;
 }
 
@@ -101,8 +101,8 @@ XLA_FFI_OPS_HD void Expm(int64_t n, int64_t max_squarings, V* memory) {
   V* const u = a + 4 * size;
   V* const v = a + 5 * size;
   V* const scratch = a + 6 * size;  // two
-  const V one = Fill<V>(1), half = Fill<V>(0.5);
-  const V most = Fill<V>(is_double ? internal::kNorm13 : internal::kNorm7);
+  const V one = Splat<V>(1), half = Splat<V>(0.5);
+  const V most = Splat<V>(is_double ? internal::kNorm13 : internal::kNorm7);
 
   const V norm = internal::Norm1(n, a);
   V scale = one, squarings{};
@@ -113,7 +113,7 @@ XLA_FFI_OPS_HD void Expm(int64_t n, int64_t max_squarings, V* memory) {
     scale = Select(is_large, V(scale * half), scale);
   }
   // NaN for lanes that need more.
-  scale = Select(norm * scale > most, Fill<V>(Limits<V>::quiet_NaN()), scale);
+  scale = Select(norm * scale > most, Splat<V>(Limits<V>::quiet_NaN()), scale);
   for (int64_t i = 0; i < size; ++i) a[i] *= scale;
 
   Multiply(n, n, n, a, a, powers);
@@ -151,7 +151,7 @@ template <typename V>
 XLA_FFI_OPS_HD void ExpmGradient(int64_t n, int64_t max_squarings, const V* a,
                                  V* e, V* memory) {
   const V norm = internal::Norm1(n, e);
-  const V scale = Select(norm > V{}, norm, Fill<V>(1));
+  const V scale = Select(norm > V{}, norm, Splat<V>(1));
   const V by = 1 / scale;
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j < n; ++j) {

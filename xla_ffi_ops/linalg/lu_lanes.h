@@ -26,18 +26,18 @@ struct Pivoting {
 
 namespace internal {
 
-// Each lane chooses the largest element of column t, of rows [t, m): of equal
-// ones the first, as LAPACK does, and NaN last. `first` is t. Leaves the bits
-// of lanes that have chosen row i in found.chosen[i].
+// Each lane chooses the largest element of column t, of rows [t, m), as LAPACK
+// does: of equal ones the first; no NaN, unless it is in row t. `first` is t.
+// Leaves the bits of lanes that have chosen row i in found.chosen[i].
 template <typename V>
 XLA_FFI_OPS_HD void ChooseRow(int64_t m, int64_t n, int64_t t, Real<V> first,
                               const V* a, const Pivoting<Real<V>>& found) {
   using R = Real<V>;
-  const R one = Fill<R>(1);
-  R most = Fill<R>(-2), row = first, counted = first;
-  for (int64_t i = t; i < m; ++i, counted += one) {
-    const R own = Size(a[i * n + t]);
-    const R size = Select(own == own, own, Fill<R>(-1));
+  const R one = Splat<R>(1);
+  // A vector counts: g++ 12 is slow at making one of each number.
+  R most = Size(a[t * n + t]), row = first, counted = first + one;
+  for (int64_t i = t + 1; i < m; ++i, counted += one) {
+    const R size = Size(a[i * n + t]);
     const auto is_larger = size > most;
     most = Select(is_larger, size, most);
     row = Select(is_larger, counted, row);
@@ -84,7 +84,7 @@ template <typename M, typename N, typename V>
 XLA_FFI_OPS_HD void LuFactor(M m, N n, V* a, V* lu,
                              const Pivoting<Real<V>>& found) {
   using R = Real<V>;
-  const R one = Fill<R>(1);
+  const R one = Splat<R>(1);
   const int64_t pivots = std::min<int64_t>(m, n);
   R here{};
   for (int64_t i = 0; i < m; ++i, here += one) found.order[i] = here;
@@ -98,7 +98,8 @@ XLA_FFI_OPS_HD void LuFactor(M m, N n, V* a, V* lu,
     internal::CopyRow(m, 1, t, found.chosen, found.order, &order);
     const V pivot = chosen[t];
     const auto is_zero = Size(pivot) == R{};
-    const V scale = Reciprocal(Select(is_zero, FromReal<V>(Fill<R>(1)), pivot));
+    const V scale =
+        Reciprocal(Select(is_zero, FromReal<V>(Splat<R>(1)), pivot));
     for (int64_t i = t + 1; i < m; ++i) {
       V* const row = a + i * n;
       const auto bits = found.chosen[i];
@@ -126,8 +127,8 @@ XLA_FFI_OPS_HD void LuSolve(N n, K k, const V* lu, const Real<V>* order,
   for (int64_t t = 0; t < n; ++t) {  // P b
     for (int64_t j = 0; j < k; ++j) {
       V found = b[j];
-      R counted = Fill<R>(1);
-      for (int64_t i = 1; i < n; ++i, counted += Fill<R>(1)) {
+      R counted = Splat<R>(1);
+      for (int64_t i = 1; i < n; ++i, counted += Splat<R>(1)) {
         found = Select(order[t] == counted, b[i * k + j], found);
       }
       x[t * k + j] = found;
@@ -145,7 +146,7 @@ XLA_FFI_OPS_HD void LuSolveTransposed(N n, K k, const V* lu,
   SolveTriangular(n, k, {false, true, false, false}, lu, b);
   SolveTriangular(n, k, {true, true, false, true}, lu, b);
   R counted{};
-  for (int64_t i = 0; i < n; ++i, counted += Fill<R>(1)) {  // P^T b
+  for (int64_t i = 0; i < n; ++i, counted += Splat<R>(1)) {  // P^T b
     for (int64_t j = 0; j < k; ++j) {
       V found = b[j];
       for (int64_t t = 1; t < n; ++t) {

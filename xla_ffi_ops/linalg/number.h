@@ -19,6 +19,7 @@ namespace xla_ffi_ops::linalg {
 using math::Any;
 using math::Element;
 using math::kLanesOf;
+using math::Splat;
 using math::Sqrt;
 
 template <typename V>
@@ -45,17 +46,6 @@ using Real = typename RealOf<V>::type;
 // Facts of the numbers of V.
 template <typename V>
 using Limits = std::numeric_limits<Element<Real<V>>>;
-
-// The same number in all lanes: a constant, since g++ 12 is slow at others.
-// (What counts has to be a vector that counts.)
-template <typename V>
-XLA_FFI_OPS_HD V Fill(Element<Real<V>> x) {
-  if constexpr (kIsComplex<V>) {
-    return {Fill<Real<V>>(x), Real<V>{}};
-  } else {
-    return math::Splat<V>(x);
-  }
-}
 
 template <typename V>
 XLA_FFI_OPS_HD Complex<V> operator+(Complex<V> a, Complex<V> b) {

@@ -67,7 +67,7 @@ XLA_FFI_OPS_HD void SubtractRow(V factor, int64_t n, const V* x, V* y) {
 // (a + a^H) / 2, of the lower triangle alone, or of all.
 template <typename N, typename V>
 XLA_FFI_OPS_HD void SymmetrizeLower(N n, V* a) {
-  const Real<V> half = Fill<Real<V>>(0.5);
+  const Real<V> half = Splat<Real<V>>(0.5);
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j <= i; ++j) {
       a[i * n + j] = Scaled(a[i * n + j] + Conj(a[j * n + i]), half);

@@ -38,7 +38,7 @@ XLA_FFI_OPS_HD V MakeReflector(int64_t m, int64_t stride, V* x) {
   R other = below;
   if constexpr (kIsComplex<V>) other += math::Abs(alpha.im);
   const auto is_done = other == R{};
-  const R one = Fill<R>(1);
+  const R one = Splat<R>(1);
   const V difference = alpha - FromReal<V>(beta);
   const V factor = Reciprocal(Select(is_done, FromReal<V>(one), difference));
   for (int64_t i = 1; i < m; ++i) {
@@ -112,7 +112,7 @@ XLA_FFI_OPS_HD void QrFactor(M m, N n, V* a, V* taus) {
 template <typename M, typename N, typename V>
 XLA_FFI_OPS_HD void MultiplyReflectors(M m, N n, int64_t count, const V* taus,
                                        V* a) {
-  const V one = FromReal<V>(Fill<Real<V>>(1));
+  const V one = FromReal<V>(Splat<Real<V>>(1));
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = count; j < n; ++j) a[i * n + j] = i == j ? one : V{};
   }
@@ -184,7 +184,7 @@ XLA_FFI_OPS_HD void QrGradient(int64_t m, int64_t n, const V* q, const V* r,
     const V* const factor = is_other ? dr + j : c + j;
     const int64_t width = is_other ? n : k;
     const V scale =
-        is_other ? FromReal<V>(Fill<Real<V>>(1)) : Reciprocal(r[j * n + j]);
+        is_other ? FromReal<V>(Splat<Real<V>>(1)) : Reciprocal(r[j * n + j]);
     for (int64_t i = 0; i < m; ++i) {
       V x = is_other ? V{} : dq[i * k + j];
       for (int64_t l = 0; l < k; ++l) {

@@ -45,14 +45,24 @@ Rows<T> ResultRows(const xla::ffi::AnyBuffer& buffer, int64_t elements) {
   return {Data<T>(buffer), elements, map};
 }
 
-// Calls run(begin, end) for ranges of the matrices of a call, of which each
-// takes so many multiplications.
-template <typename T, typename Body>
-HandlerResult RunMatrices(const CpuContext& device, int64_t matrices,
-                          int64_t multiplications, Body body) {
-  // In lanes, a multiplication takes as long as to move half of a number.
-  return ParallelGroups(device.pool, matrices, MatricesAtOnce<T>(),
-                        multiplications * sizeof(T) / 2 + 1, std::move(body));
+// Computes the matrices of the call that make(TypeTag<T>()) returns, where T is
+// the type of a buffer, whose dtype is of the list; unless a check fails,
+// before it or in it. A call has Multiplications(), how many each matrix takes,
+// and Compute(call, begin, end), for a range of its matrices.
+template <typename List, typename Make>
+HandlerResult RunMatrices(const CpuContext& device, Checks* checks,
+                          const xla::ffi::AnyBuffer& buffer, const Make& make) {
+  if (!checks->ok()) return checks->error();
+  return Dispatch(List(), buffer.element_type(), [&](auto tag) {
+    const auto call = make(tag);
+    if (!checks->ok()) return HandlerResult(checks->error());
+    using T = TypeOf<decltype(tag)>;
+    // In lanes, a multiplication takes as long as to move half of a number.
+    return ParallelGroups(
+        device.pool, Product(checks->loops()), MatricesAtOnce<T>(),
+        call.Multiplications() * sizeof(T) / 2 + 1,
+        [=](int64_t begin, int64_t end) { Compute(call, begin, end); });
+  });
 }
 
 }  // namespace xla_ffi_ops::linalg

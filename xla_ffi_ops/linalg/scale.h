@@ -24,8 +24,8 @@ XLA_FFI_OPS_HD PowerOfTwo<R> PowerOfTwoAt(R x) {
   using B = math::Bits<R>;
   // Both powers are normal numbers then. NaN becomes the largest.
   constexpr E kMost = 1 / std::numeric_limits<E>::min();
-  x = Select(x <= kMost, x, Fill<R>(kMost));
-  x = Select(x >= Limits<R>::min(), x, Fill<R>(Limits<R>::min()));
+  x = Select(x <= kMost, x, Splat<R>(kMost));
+  x = Select(x >= Limits<R>::min(), x, Splat<R>(Limits<R>::min()));
   constexpr Element<B> kOne = Element<B>{math::kBias<R>} << math::kMantissa<R>;
   const B exponent =
       math::BitsOf(x) >> math::kMantissa<R> << math::kMantissa<R>;

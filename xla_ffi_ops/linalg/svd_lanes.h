@@ -39,7 +39,7 @@ XLA_FFI_OPS_HD bool RotateColumns(int64_t m, int64_t others, V tolerance, V* x,
     b = MulAdd(y[i], y[i], b);
     p = MulAdd(x[i], y[i], p);
   }
-  const V one = Fill<V>(1);
+  const V one = Splat<V>(1);
   const V negligible = tolerance * a * b;
   const auto is_oblique =
       BitsOf<V>(p * p > Select(negligible > one, negligible, one));
@@ -89,7 +89,7 @@ XLA_FFI_OPS_HD void TakeColumns(int64_t rows, int64_t columns, const V* a,
   to->none = none;
   to->scale = PowerOfTwoAt(most);
   const auto is_finite = BitsOf<V>(none == none);
-  const V one = Fill<V>(1), large = Fill<V>(1 / Limits<V>::epsilon());
+  const V one = Splat<V>(1), large = Splat<V>(1 / Limits<V>::epsilon());
   const int64_t width = to->m + to->others;
   for (int64_t j = 0; j < to->n; ++j) {
     V* const column = to->w + j * width;
@@ -110,7 +110,7 @@ XLA_FFI_OPS_HD void OrthogonalizeColumns(const SvdColumns<V>& columns, V* s) {
   const int64_t m = columns.m, n = columns.n, width = m + columns.others;
   V tolerance{};  // the square of a product's rounding error
   for (int64_t i = 0; i < m; ++i) {
-    tolerance += Fill<V>(Limits<V>::epsilon() * Limits<V>::epsilon());
+    tolerance += Splat<V>(Limits<V>::epsilon() * Limits<V>::epsilon());
   }
   bool rotates = true;
   for (int sweep = 0; rotates && sweep < internal::kMostSweeps; ++sweep) {
@@ -123,7 +123,7 @@ XLA_FFI_OPS_HD void OrthogonalizeColumns(const SvdColumns<V>& columns, V* s) {
       }
     }
   }
-  const V small = Fill<V>(Limits<V>::epsilon());
+  const V small = Splat<V>(Limits<V>::epsilon());
   for (int64_t j = 0; j < n; ++j) {
     V sum{};
     for (int64_t i = 0; i < m; ++i) {
@@ -141,7 +141,7 @@ template <typename V>
 XLA_FFI_OPS_HD void WriteVectors(const SvdColumns<V>& columns, int64_t k,
                                  V* work, V* longer, V* shorter) {
   const int64_t m = columns.m, n = columns.n, width = m + n;
-  const V one = Fill<V>(1);
+  const V one = Splat<V>(1);
   for (int64_t j = 0; j < n; ++j) {
     const V* const column = columns.w + j * width;
     V most{}, first{};

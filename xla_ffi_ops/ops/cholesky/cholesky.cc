@@ -13,8 +13,7 @@
 namespace xla_ffi_ops {
 
 template <typename T>
-void RunCholesky(const CholeskyFactors<T>& factors, int64_t begin,
-                 int64_t end) {
+void Compute(const CholeskyFactors<T>& factors, int64_t begin, int64_t end) {
   const int64_t n = factors.n;
   const bool symmetrize = factors.symmetrize;
   linalg::MatrixCall<T> call;
@@ -32,8 +31,8 @@ void RunCholesky(const CholeskyFactors<T>& factors, int64_t begin,
 }
 
 template <typename T>
-void RunCholesky(const CholeskyGradients<T>& gradients, int64_t begin,
-                 int64_t end) {
+void Compute(const CholeskyGradients<T>& gradients, int64_t begin,
+             int64_t end) {
   const int64_t n = gradients.n;
   const bool symmetrize = gradients.symmetrize;
   linalg::MatrixCall<T> call;
@@ -51,9 +50,9 @@ void RunCholesky(const CholeskyGradients<T>& gradients, int64_t begin,
   linalg::ForMatrices(call, kernel, begin, end);
 }
 
-#define XLA_FFI_OPS_INSTANTIATE(T)                                        \
-  template void RunCholesky(const CholeskyFactors<T>&, int64_t, int64_t); \
-  template void RunCholesky(const CholeskyGradients<T>&, int64_t, int64_t);
+#define XLA_FFI_OPS_INSTANTIATE(T)                                    \
+  template void Compute(const CholeskyFactors<T>&, int64_t, int64_t); \
+  template void Compute(const CholeskyGradients<T>&, int64_t, int64_t);
 XLA_FFI_OPS_INSTANTIATE(float)
 XLA_FFI_OPS_INSTANTIATE(double)
 XLA_FFI_OPS_INSTANTIATE(std::complex<float>)

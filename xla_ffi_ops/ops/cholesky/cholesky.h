@@ -18,6 +18,8 @@ struct CholeskyFactors {
   bool symmetrize;
   Rows<const T> a;
   Rows<T> l;
+
+  int64_t Multiplications() const { return n * n * n; }
 };
 
 // The cotangents of a, for those of L.
@@ -27,13 +29,15 @@ struct CholeskyGradients {
   bool symmetrize;
   Rows<const T> l, dl;
   Rows<T> da;
+
+  int64_t Multiplications() const { return 4 * n * n * n; }
 };
 
 // Computes the matrices [begin, end).
 template <typename T>
-void RunCholesky(const CholeskyFactors<T>& call, int64_t begin, int64_t end);
+void Compute(const CholeskyFactors<T>& call, int64_t begin, int64_t end);
 template <typename T>
-void RunCholesky(const CholeskyGradients<T>& call, int64_t begin, int64_t end);
+void Compute(const CholeskyGradients<T>& call, int64_t begin, int64_t end);
 
 }  // namespace xla_ffi_ops
 

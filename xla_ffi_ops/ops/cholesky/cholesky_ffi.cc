@@ -19,16 +19,11 @@ HandlerResult ForwardHandler(CpuContext device, bool symmetrize, Buffer a,
   checks.Operand("a", a, AllTypes(), {&n, &n});
   checks.Result("l", *l, a.element_type(), {&n, &n});
   linalg::CheckSize(&checks, "a", n);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(AllTypes(), a.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<AllTypes>(device, &checks, a, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const CholeskyFactors<T> call{
-        n, symmetrize, linalg::OperandRows<T>(&checks, "a", a, 2, n * n),
-        linalg::ResultRows<T>(*l, n * n)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), n * n * n,
-        [=](int64_t begin, int64_t end) { RunCholesky(call, begin, end); });
+    return CholeskyFactors<T>{n, symmetrize,
+                              linalg::OperandRows<T>(&checks, "a", a, 2, n * n),
+                              linalg::ResultRows<T>(*l, n * n)};
   });
 }
 
@@ -42,17 +37,12 @@ HandlerResult BackwardHandler(CpuContext device, bool symmetrize,
   checks.BatchRank(batch_rank);
   checks.Result("da", *da, l.element_type(), {&n, &n});
   linalg::CheckSize(&checks, "l", n);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(AllTypes(), l.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<AllTypes>(device, &checks, l, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const CholeskyGradients<T> call{
+    return CholeskyGradients<T>{
         n, symmetrize, linalg::OperandRows<T>(&checks, "l", l, 2, n * n),
         linalg::OperandRows<T>(&checks, "dl", dl, 2, n * n),
         linalg::ResultRows<T>(*da, n * n)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), 4 * n * n * n,
-        [=](int64_t begin, int64_t end) { RunCholesky(call, begin, end); });
   });
 }
 

@@ -32,17 +32,17 @@ void Run(const Eigenvalues<T>& values, const Rows<T>* v, int64_t begin,
 }  // namespace
 
 template <typename T>
-void RunEigh(const Eigenvalues<T>& call, int64_t begin, int64_t end) {
+void Compute(const Eigenvalues<T>& call, int64_t begin, int64_t end) {
   Run<false, T>(call, nullptr, begin, end);
 }
 
 template <typename T>
-void RunEigh(const Eigenvectors<T>& call, int64_t begin, int64_t end) {
+void Compute(const Eigenvectors<T>& call, int64_t begin, int64_t end) {
   Run<true, T>(call.values, &call.v, begin, end);
 }
 
 template <typename T>
-void RunEigh(const EighGradients<T>& gradients, int64_t begin, int64_t end) {
+void Compute(const EighGradients<T>& gradients, int64_t begin, int64_t end) {
   const int64_t n = gradients.n;
   const bool symmetrize = gradients.symmetrize;
   const int64_t w = 0, dw = n, v = 2 * n;
@@ -63,9 +63,9 @@ void RunEigh(const EighGradients<T>& gradients, int64_t begin, int64_t end) {
 }
 
 #define XLA_FFI_OPS_INSTANTIATE(T)                                 \
-  template void RunEigh(const Eigenvalues<T>&, int64_t, int64_t);  \
-  template void RunEigh(const Eigenvectors<T>&, int64_t, int64_t); \
-  template void RunEigh(const EighGradients<T>&, int64_t, int64_t);
+  template void Compute(const Eigenvalues<T>&, int64_t, int64_t);  \
+  template void Compute(const Eigenvectors<T>&, int64_t, int64_t); \
+  template void Compute(const EighGradients<T>&, int64_t, int64_t);
 XLA_FFI_OPS_INSTANTIATE(float)
 XLA_FFI_OPS_INSTANTIATE(double)
 #undef XLA_FFI_OPS_INSTANTIATE

@@ -12,10 +12,6 @@ namespace {
 using Buffer = ffi::AnyBuffer;
 using linalg::RealTypes;
 
-// Multiplications of a matrix: LAPACK's count is 9 n^3; 4/3 n^3 without
-// vectors. Square roots of sweeps take as long as more.
-int64_t Multiplications(int64_t n) { return 9 * n * n * n + 20 * n * n; }
-
 HandlerResult ValuesHandler(CpuContext device, bool symmetrize, Buffer a,
                             ffi::Result<Buffer> w) {
   Dim n = kUnknownDim;
@@ -23,16 +19,11 @@ HandlerResult ValuesHandler(CpuContext device, bool symmetrize, Buffer a,
   checks.Operand("a", a, RealTypes(), {&n, &n});
   checks.Result("w", *w, a.element_type(), {&n});
   linalg::CheckSize(&checks, "a", n);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(RealTypes(), a.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<RealTypes>(device, &checks, a, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const Eigenvalues<T> call{n, symmetrize,
-                              linalg::OperandRows<T>(&checks, "a", a, 2, n * n),
-                              linalg::ResultRows<T>(*w, n)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), Multiplications(n) / 2,
-        [=](int64_t begin, int64_t end) { RunEigh(call, begin, end); });
+    return Eigenvalues<T>{n, symmetrize,
+                          linalg::OperandRows<T>(&checks, "a", a, 2, n * n),
+                          linalg::ResultRows<T>(*w, n)};
   });
 }
 
@@ -44,17 +35,12 @@ HandlerResult ForwardHandler(CpuContext device, bool symmetrize, Buffer a,
   checks.Result("w", *w, a.element_type(), {&n});
   checks.Result("v", *v, a.element_type(), {&n, &n});
   linalg::CheckSize(&checks, "a", n);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(RealTypes(), a.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<RealTypes>(device, &checks, a, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const Eigenvectors<T> call{
+    return Eigenvectors<T>{
         {n, symmetrize, linalg::OperandRows<T>(&checks, "a", a, 2, n * n),
          linalg::ResultRows<T>(*w, n)},
         linalg::ResultRows<T>(*v, n * n)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), Multiplications(n),
-        [=](int64_t begin, int64_t end) { RunEigh(call, begin, end); });
   });
 }
 
@@ -70,21 +56,15 @@ HandlerResult BackwardHandler(CpuContext device, bool symmetrize,
   checks.BatchRank(batch_rank);
   checks.Result("da", *da, w.element_type(), {&n, &n});
   linalg::CheckSize(&checks, "v", n);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(RealTypes(), w.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<RealTypes>(device, &checks, w, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const EighGradients<T> call{
-        n,
-        symmetrize,
-        linalg::OperandRows<T>(&checks, "w", w, 1, n),
-        linalg::OperandRows<T>(&checks, "v", v, 2, n * n),
-        linalg::OperandRows<T>(&checks, "dw", dw, 1, n),
-        linalg::OperandRows<T>(&checks, "dv", dv, 2, n * n),
-        linalg::ResultRows<T>(*da, n * n)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), 4 * n * n * n,
-        [=](int64_t begin, int64_t end) { RunEigh(call, begin, end); });
+    return EighGradients<T>{n,
+                            symmetrize,
+                            linalg::OperandRows<T>(&checks, "w", w, 1, n),
+                            linalg::OperandRows<T>(&checks, "v", v, 2, n * n),
+                            linalg::OperandRows<T>(&checks, "dw", dw, 1, n),
+                            linalg::OperandRows<T>(&checks, "dv", dv, 2, n * n),
+                            linalg::ResultRows<T>(*da, n * n)};
   });
 }
 

@@ -9,7 +9,7 @@
 namespace xla_ffi_ops {
 
 template <typename T>
-void RunExpm(const Exponentials<T>& exponentials, int64_t begin, int64_t end) {
+void Compute(const Exponentials<T>& exponentials, int64_t begin, int64_t end) {
   const int64_t n = exponentials.n, most = exponentials.max_squarings;
   linalg::MatrixCall<T> call;
   call.memory = linalg::ExpmMemory(n);
@@ -21,7 +21,7 @@ void RunExpm(const Exponentials<T>& exponentials, int64_t begin, int64_t end) {
 }
 
 template <typename T>
-void RunExpm(const ExponentialGradients<T>& gradients, int64_t begin,
+void Compute(const ExponentialGradients<T>& gradients, int64_t begin,
              int64_t end) {
   const int64_t n = gradients.n, most = gradients.max_squarings;
   const int64_t a = linalg::ExpmMemory(2 * n), dy = a + n * n;
@@ -37,8 +37,8 @@ void RunExpm(const ExponentialGradients<T>& gradients, int64_t begin,
 }
 
 #define XLA_FFI_OPS_INSTANTIATE(T)                                 \
-  template void RunExpm(const Exponentials<T>&, int64_t, int64_t); \
-  template void RunExpm(const ExponentialGradients<T>&, int64_t, int64_t);
+  template void Compute(const Exponentials<T>&, int64_t, int64_t); \
+  template void Compute(const ExponentialGradients<T>&, int64_t, int64_t);
 XLA_FFI_OPS_INSTANTIATE(float)
 XLA_FFI_OPS_INSTANTIATE(double)
 #undef XLA_FFI_OPS_INSTANTIATE

@@ -16,6 +16,9 @@ struct Exponentials {
   int64_t n, max_squarings;
   Rows<const T> a;
   Rows<T> y;
+
+  // About ten products of matrices.
+  int64_t Multiplications() const { return 10 * n * n * n; }
 };
 
 // The cotangents of a, for those of y.
@@ -24,13 +27,16 @@ struct ExponentialGradients {
   int64_t n, max_squarings;
   Rows<const T> a, dy;
   Rows<T> da;
+
+  // Those of matrices with twice as many rows.
+  int64_t Multiplications() const { return 80 * n * n * n; }
 };
 
 // Computes the matrices [begin, end).
 template <typename T>
-void RunExpm(const Exponentials<T>& call, int64_t begin, int64_t end);
+void Compute(const Exponentials<T>& call, int64_t begin, int64_t end);
 template <typename T>
-void RunExpm(const ExponentialGradients<T>& call, int64_t begin, int64_t end);
+void Compute(const ExponentialGradients<T>& call, int64_t begin, int64_t end);
 
 }  // namespace xla_ffi_ops
 

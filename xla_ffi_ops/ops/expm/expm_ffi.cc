@@ -12,9 +12,6 @@ namespace {
 using Buffer = ffi::AnyBuffer;
 using linalg::RealTypes;
 
-// About as many products of matrices does an exponential take.
-constexpr int64_t kProducts = 10;
-
 HandlerResult ForwardHandler(CpuContext device, int64_t max_squarings, Buffer a,
                              ffi::Result<Buffer> y) {
   Dim n = kUnknownDim;
@@ -22,16 +19,11 @@ HandlerResult ForwardHandler(CpuContext device, int64_t max_squarings, Buffer a,
   checks.Operand("a", a, RealTypes(), {&n, &n});
   checks.Result("y", *y, a.element_type(), {&n, &n});
   linalg::CheckSize(&checks, "a", n);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(RealTypes(), a.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<RealTypes>(device, &checks, a, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const Exponentials<T> call{
-        n, max_squarings, linalg::OperandRows<T>(&checks, "a", a, 2, n * n),
-        linalg::ResultRows<T>(*y, n * n)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), kProducts * n * n * n,
-        [=](int64_t begin, int64_t end) { RunExpm(call, begin, end); });
+    return Exponentials<T>{n, max_squarings,
+                           linalg::OperandRows<T>(&checks, "a", a, 2, n * n),
+                           linalg::ResultRows<T>(*y, n * n)};
   });
 }
 
@@ -45,17 +37,12 @@ HandlerResult BackwardHandler(CpuContext device, int64_t max_squarings,
   checks.BatchRank(batch_rank);
   checks.Result("da", *da, a.element_type(), {&n, &n});
   linalg::CheckSize(&checks, "a", n);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(RealTypes(), a.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<RealTypes>(device, &checks, a, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const ExponentialGradients<T> call{
+    return ExponentialGradients<T>{
         n, max_squarings, linalg::OperandRows<T>(&checks, "a", a, 2, n * n),
         linalg::OperandRows<T>(&checks, "dy", dy, 2, n * n),
         linalg::ResultRows<T>(*da, n * n)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), 8 * kProducts * n * n * n,
-        [=](int64_t begin, int64_t end) { RunExpm(call, begin, end); });
   });
 }
 

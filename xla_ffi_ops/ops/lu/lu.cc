@@ -12,7 +12,7 @@
 namespace xla_ffi_ops {
 
 template <typename T>
-void RunLu(const LuFactors<T>& factors, int64_t begin, int64_t end) {
+void Compute(const LuFactors<T>& factors, int64_t begin, int64_t end) {
   const int64_t n = factors.n, size = n * n;
   linalg::MatrixCall<T> call;
   call.memory = 2 * size + 3 * n;
@@ -35,9 +35,9 @@ void RunLu(const LuFactors<T>& factors, int64_t begin, int64_t end) {
   linalg::ForMatrices(call, kernel, begin, end);
 }
 
-template void RunLu(const LuFactors<float>&, int64_t, int64_t);
-template void RunLu(const LuFactors<double>&, int64_t, int64_t);
-template void RunLu(const LuFactors<std::complex<float>>&, int64_t, int64_t);
-template void RunLu(const LuFactors<std::complex<double>>&, int64_t, int64_t);
+template void Compute(const LuFactors<float>&, int64_t, int64_t);
+template void Compute(const LuFactors<double>&, int64_t, int64_t);
+template void Compute(const LuFactors<std::complex<float>>&, int64_t, int64_t);
+template void Compute(const LuFactors<std::complex<double>>&, int64_t, int64_t);
 
 }  // namespace xla_ffi_ops

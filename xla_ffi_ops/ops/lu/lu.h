@@ -17,11 +17,13 @@ struct LuFactors {
   Rows<const T> a;
   Rows<T> lu;
   Rows<int32_t> pivots, order;
+
+  int64_t Multiplications() const { return 2 * n * n * n; }
 };
 
 // Computes the matrices [begin, end).
 template <typename T>
-void RunLu(const LuFactors<T>& call, int64_t begin, int64_t end);
+void Compute(const LuFactors<T>& call, int64_t begin, int64_t end);
 
 }  // namespace xla_ffi_ops
 

@@ -21,18 +21,12 @@ HandlerResult LuHandler(CpuContext device, Buffer a, ffi::Result<Buffer> lu,
   checks.Result("pivots", *pivots, ffi::S32, {&n});
   checks.Result("order", *order, ffi::S32, {&n});
   linalg::CheckSize(&checks, "a", n);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(AllTypes(), a.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<AllTypes>(device, &checks, a, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const LuFactors<T> call{n,
-                            linalg::OperandRows<T>(&checks, "a", a, 2, n * n),
-                            linalg::ResultRows<T>(*lu, n * n),
-                            linalg::ResultRows<int32_t>(*pivots, n),
-                            linalg::ResultRows<int32_t>(*order, n)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), 2 * n * n * n,
-        [=](int64_t begin, int64_t end) { RunLu(call, begin, end); });
+    return LuFactors<T>{n, linalg::OperandRows<T>(&checks, "a", a, 2, n * n),
+                        linalg::ResultRows<T>(*lu, n * n),
+                        linalg::ResultRows<int32_t>(*pivots, n),
+                        linalg::ResultRows<int32_t>(*order, n)};
   });
 }
 

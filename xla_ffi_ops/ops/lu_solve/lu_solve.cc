@@ -12,7 +12,7 @@
 namespace xla_ffi_ops {
 
 template <typename T>
-void RunLuSolve(const FactoredSystems<T>& systems, int64_t begin, int64_t end) {
+void Compute(const FactoredSystems<T>& systems, int64_t begin, int64_t end) {
   const int64_t n = systems.n, k = systems.k, size = n * n;
   const bool transpose = systems.transpose, conjugate = systems.conjugate;
   linalg::MatrixCall<T> call;
@@ -42,7 +42,7 @@ void RunLuSolve(const FactoredSystems<T>& systems, int64_t begin, int64_t end) {
 }
 
 #define XLA_FFI_OPS_INSTANTIATE(T) \
-  template void RunLuSolve(const FactoredSystems<T>&, int64_t, int64_t);
+  template void Compute(const FactoredSystems<T>&, int64_t, int64_t);
 XLA_FFI_OPS_INSTANTIATE(float)
 XLA_FFI_OPS_INSTANTIATE(double)
 XLA_FFI_OPS_INSTANTIATE(std::complex<float>)

@@ -20,11 +20,13 @@ struct FactoredSystems {
   Rows<const int32_t> order;
   Rows<const T> b;
   Rows<T> x;
+
+  int64_t Multiplications() const { return 2 * n * n * (k + 1); }
 };
 
 // Solves the systems [begin, end).
 template <typename T>
-void RunLuSolve(const FactoredSystems<T>& call, int64_t begin, int64_t end);
+void Compute(const FactoredSystems<T>& call, int64_t begin, int64_t end);
 
 }  // namespace xla_ffi_ops
 

@@ -22,10 +22,9 @@ HandlerResult LuSolveHandler(CpuContext device, bool transpose, bool conjugate,
   checks.Operand("b", b, lu.element_type(), {&n, &k});
   checks.Result("x", *x, lu.element_type(), {&n, &k});
   linalg::CheckSize(&checks, "lu", n);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(AllTypes(), lu.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<AllTypes>(device, &checks, lu, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const FactoredSystems<T> call{
+    return FactoredSystems<T>{
         n,
         k,
         transpose,
@@ -34,10 +33,6 @@ HandlerResult LuSolveHandler(CpuContext device, bool transpose, bool conjugate,
         linalg::OperandRows<int32_t>(&checks, "order", order, 1, n),
         linalg::OperandRows<T>(&checks, "b", b, 2, n * k),
         linalg::ResultRows<T>(*x, n * k)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, k == 0 ? 0 : Product(checks.loops()), 2 * n * n * (k + 1),
-        [=](int64_t begin, int64_t end) { RunLuSolve(call, begin, end); });
   });
 }
 

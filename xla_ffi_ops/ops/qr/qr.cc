@@ -12,7 +12,7 @@
 namespace xla_ffi_ops {
 
 template <typename T>
-void RunQr(const QrFactors<T>& factors, int64_t begin, int64_t end) {
+void Compute(const QrFactors<T>& factors, int64_t begin, int64_t end) {
   const int64_t m = factors.m, n = factors.n, k = factors.k;
   const int64_t count = std::min(m, n);
   linalg::MatrixCall<T> call;
@@ -35,7 +35,7 @@ void RunQr(const QrFactors<T>& factors, int64_t begin, int64_t end) {
 }
 
 template <typename T>
-void RunQr(const QrGradients<T>& gradients, int64_t begin, int64_t end) {
+void Compute(const QrGradients<T>& gradients, int64_t begin, int64_t end) {
   const int64_t m = gradients.m, n = gradients.n, k = std::min(m, n);
   const int64_t factors = m * k + k * n;
   linalg::MatrixCall<T> call;
@@ -53,9 +53,9 @@ void RunQr(const QrGradients<T>& gradients, int64_t begin, int64_t end) {
   linalg::ForMatrices(call, kernel, begin, end);
 }
 
-#define XLA_FFI_OPS_INSTANTIATE(T)                            \
-  template void RunQr(const QrFactors<T>&, int64_t, int64_t); \
-  template void RunQr(const QrGradients<T>&, int64_t, int64_t);
+#define XLA_FFI_OPS_INSTANTIATE(T)                              \
+  template void Compute(const QrFactors<T>&, int64_t, int64_t); \
+  template void Compute(const QrGradients<T>&, int64_t, int64_t);
 XLA_FFI_OPS_INSTANTIATE(float)
 XLA_FFI_OPS_INSTANTIATE(double)
 XLA_FFI_OPS_INSTANTIATE(std::complex<float>)

@@ -33,19 +33,14 @@ HandlerResult ForwardHandler(CpuContext device, Buffer a, ffi::Result<Buffer> q,
   checks.Result("q", *q, a.element_type(), {&m, &k});
   checks.Result("r", *r, a.element_type(), {&k, &n});
   CheckSizes(&checks, "a", m, n, k, complete ? m : std::min(m, n));
-  if (!checks.ok()) return checks.error();
-  return Dispatch(AllTypes(), a.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<AllTypes>(device, &checks, a, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const QrFactors<T> call{m,
-                            n,
-                            k,
-                            linalg::OperandRows<T>(&checks, "a", a, 2, m * n),
-                            linalg::ResultRows<T>(*q, m * k),
-                            linalg::ResultRows<T>(*r, k * n)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), 2 * m * n * k,
-        [=](int64_t begin, int64_t end) { RunQr(call, begin, end); });
+    return QrFactors<T>{m,
+                        n,
+                        k,
+                        linalg::OperandRows<T>(&checks, "a", a, 2, m * n),
+                        linalg::ResultRows<T>(*q, m * k),
+                        linalg::ResultRows<T>(*r, k * n)};
   });
 }
 
@@ -61,21 +56,15 @@ HandlerResult BackwardHandler(CpuContext device, int64_t batch_rank, Buffer q,
   checks.BatchRank(batch_rank);
   checks.Result("da", *da, q.element_type(), {&m, &n});
   CheckSizes(&checks, "q", m, n, k, std::min(m, n));
-  if (!checks.ok()) return checks.error();
-  return Dispatch(AllTypes(), q.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<AllTypes>(device, &checks, q, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const QrGradients<T> call{
-        m,
-        n,
-        linalg::OperandRows<T>(&checks, "q", q, 2, m * k),
-        linalg::OperandRows<T>(&checks, "r", r, 2, k * n),
-        linalg::OperandRows<T>(&checks, "dq", dq, 2, m * k),
-        linalg::OperandRows<T>(&checks, "dr", dr, 2, k * n),
-        linalg::ResultRows<T>(*da, m * n)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), 3 * m * n * k,
-        [=](int64_t begin, int64_t end) { RunQr(call, begin, end); });
+    return QrGradients<T>{m,
+                          n,
+                          linalg::OperandRows<T>(&checks, "q", q, 2, m * k),
+                          linalg::OperandRows<T>(&checks, "r", r, 2, k * n),
+                          linalg::OperandRows<T>(&checks, "dq", dq, 2, m * k),
+                          linalg::OperandRows<T>(&checks, "dr", dr, 2, k * n),
+                          linalg::ResultRows<T>(*da, m * n)};
   });
 }
 

@@ -10,7 +10,7 @@
 namespace xla_ffi_ops {
 
 template <typename T>
-void RunProducts(const SmallProducts<T>& products, int64_t begin, int64_t end) {
+void Compute(const SmallProducts<T>& products, int64_t begin, int64_t end) {
   const int64_t m = products.m, k = products.k, n = products.n;
   const int64_t b = m * k, c = b + k * n;
   linalg::MatrixCall<T> call;
@@ -25,7 +25,7 @@ void RunProducts(const SmallProducts<T>& products, int64_t begin, int64_t end) {
 }
 
 #define XLA_FFI_OPS_INSTANTIATE(T) \
-  template void RunProducts(const SmallProducts<T>&, int64_t, int64_t);
+  template void Compute(const SmallProducts<T>&, int64_t, int64_t);
 XLA_FFI_OPS_INSTANTIATE(float)
 XLA_FFI_OPS_INSTANTIATE(double)
 XLA_FFI_OPS_INSTANTIATE(std::complex<float>)

@@ -16,11 +16,13 @@ struct SmallProducts {
   int64_t m, k, n;
   Rows<const T> a, b;
   Rows<T> c;
+
+  int64_t Multiplications() const { return m * k * n; }
 };
 
 // Computes the products [begin, end).
 template <typename T>
-void RunProducts(const SmallProducts<T>& call, int64_t begin, int64_t end);
+void Compute(const SmallProducts<T>& call, int64_t begin, int64_t end);
 
 }  // namespace xla_ffi_ops
 

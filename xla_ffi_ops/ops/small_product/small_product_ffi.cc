@@ -19,20 +19,14 @@ HandlerResult ForwardHandler(CpuContext device, Buffer a, Buffer b,
   checks.Operand("a", a, AllTypes(), {&m, &k});
   checks.Operand("b", b, a.element_type(), {&k, &n});
   checks.Result("c", *c, a.element_type(), {&m, &n});
-  if (!checks.ok()) return checks.error();
-  return Dispatch(AllTypes(), a.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<AllTypes>(device, &checks, a, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const SmallProducts<T> call{
-        m,
-        k,
-        n,
-        linalg::OperandRows<T>(&checks, "a", a, 2, m * k),
-        linalg::OperandRows<T>(&checks, "b", b, 2, k * n),
-        linalg::ResultRows<T>(*c, m * n)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), m * k * n,
-        [=](int64_t begin, int64_t end) { RunProducts(call, begin, end); });
+    return SmallProducts<T>{m,
+                            k,
+                            n,
+                            linalg::OperandRows<T>(&checks, "a", a, 2, m * k),
+                            linalg::OperandRows<T>(&checks, "b", b, 2, k * n),
+                            linalg::ResultRows<T>(*c, m * n)};
   });
 }
 

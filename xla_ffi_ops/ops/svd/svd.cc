@@ -10,7 +10,7 @@
 namespace xla_ffi_ops {
 
 template <typename T>
-void RunSvd(const SvdFactors<T>& factors, int64_t begin, int64_t end) {
+void Compute(const SvdFactors<T>& factors, int64_t begin, int64_t end) {
   const int64_t rows = factors.m, columns = factors.n;
   const int64_t m = std::max(rows, columns), n = std::min(rows, columns);
   const bool has_vectors = factors.u.data != nullptr;
@@ -34,7 +34,7 @@ void RunSvd(const SvdFactors<T>& factors, int64_t begin, int64_t end) {
 }
 
 template <typename T>
-void RunSvd(const SvdGradients<T>& gradients, int64_t begin, int64_t end) {
+void Compute(const SvdGradients<T>& gradients, int64_t begin, int64_t end) {
   const int64_t m = gradients.m, n = gradients.n, k = std::min(m, n);
   const int64_t factors = m * k + k + k * n;
   linalg::MatrixCall<T> call;
@@ -55,9 +55,9 @@ void RunSvd(const SvdGradients<T>& gradients, int64_t begin, int64_t end) {
   linalg::ForMatrices(call, kernel, begin, end);
 }
 
-template void RunSvd(const SvdFactors<float>&, int64_t, int64_t);
-template void RunSvd(const SvdFactors<double>&, int64_t, int64_t);
-template void RunSvd(const SvdGradients<float>&, int64_t, int64_t);
-template void RunSvd(const SvdGradients<double>&, int64_t, int64_t);
+template void Compute(const SvdFactors<float>&, int64_t, int64_t);
+template void Compute(const SvdFactors<double>&, int64_t, int64_t);
+template void Compute(const SvdGradients<float>&, int64_t, int64_t);
+template void Compute(const SvdGradients<double>&, int64_t, int64_t);
 
 }  // namespace xla_ffi_ops

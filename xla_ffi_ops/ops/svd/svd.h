@@ -4,6 +4,7 @@
 #ifndef XLA_FFI_OPS_OPS_SVD_SVD_H_
 #define XLA_FFI_OPS_OPS_SVD_SVD_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "xla_ffi_ops/linalg/groups.h"
@@ -19,6 +20,9 @@ struct SvdFactors {
   bool all;
   Rows<const T> a;
   Rows<T> u, s, vt;
+
+  // Six sweeps of rotations.
+  int64_t Multiplications() const { return 20 * m * n * std::min(m, n); }
 };
 
 // The cotangents of a, for those of u, [m, k], s, and vt, [k, n].
@@ -27,13 +31,15 @@ struct SvdGradients {
   int64_t m, n;
   Rows<const T> u, s, vt, du, ds, dvt;
   Rows<T> da;
+
+  int64_t Multiplications() const { return 5 * m * n * std::min(m, n); }
 };
 
 // Computes the matrices [begin, end).
 template <typename T>
-void RunSvd(const SvdFactors<T>& call, int64_t begin, int64_t end);
+void Compute(const SvdFactors<T>& call, int64_t begin, int64_t end);
 template <typename T>
-void RunSvd(const SvdGradients<T>& call, int64_t begin, int64_t end);
+void Compute(const SvdGradients<T>& call, int64_t begin, int64_t end);
 
 }  // namespace xla_ffi_ops
 

@@ -23,11 +23,6 @@ void CheckSizes(Checks* checks, const char* name, Dim m, Dim n, Dim k) {
   }
 }
 
-int64_t Multiplications(Dim m, Dim n) {
-  // Six sweeps of rotations.
-  return 20 * m * n * std::min(m, n);
-}
-
 template <bool all>
 HandlerResult ForwardHandler(CpuContext device, Buffer a, ffi::Result<Buffer> u,
                              ffi::Result<Buffer> s, ffi::Result<Buffer> vt) {
@@ -38,20 +33,15 @@ HandlerResult ForwardHandler(CpuContext device, Buffer a, ffi::Result<Buffer> u,
   checks.Result("u", *u, a.element_type(), {&m, all ? &m : &k});
   checks.Result("vh", *vt, a.element_type(), {all ? &n : &k, &n});
   CheckSizes(&checks, "a", m, n, k);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(RealTypes(), a.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<RealTypes>(device, &checks, a, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const SvdFactors<T> call{m,
-                             n,
-                             all,
-                             linalg::OperandRows<T>(&checks, "a", a, 2, m * n),
-                             linalg::ResultRows<T>(*u, m * (all ? m : k)),
-                             linalg::ResultRows<T>(*s, k),
-                             linalg::ResultRows<T>(*vt, n * (all ? n : k))};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), Multiplications(m, n),
-        [=](int64_t begin, int64_t end) { RunSvd(call, begin, end); });
+    return SvdFactors<T>{m,
+                         n,
+                         all,
+                         linalg::OperandRows<T>(&checks, "a", a, 2, m * n),
+                         linalg::ResultRows<T>(*u, m * (all ? m : k)),
+                         linalg::ResultRows<T>(*s, k),
+                         linalg::ResultRows<T>(*vt, n * (all ? n : k))};
   });
 }
 
@@ -62,20 +52,15 @@ HandlerResult ValuesHandler(CpuContext device, Buffer a,
   checks.Operand("a", a, RealTypes(), {&m, &n});
   checks.Result("s", *s, a.element_type(), {&k});
   CheckSizes(&checks, "a", m, n, k);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(RealTypes(), a.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<RealTypes>(device, &checks, a, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const SvdFactors<T> call{m,
-                             n,
-                             false,
-                             linalg::OperandRows<T>(&checks, "a", a, 2, m * n),
-                             {nullptr, 0, {}},
-                             linalg::ResultRows<T>(*s, k),
-                             {nullptr, 0, {}}};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), Multiplications(m, n),
-        [=](int64_t begin, int64_t end) { RunSvd(call, begin, end); });
+    return SvdFactors<T>{m,
+                         n,
+                         false,
+                         linalg::OperandRows<T>(&checks, "a", a, 2, m * n),
+                         {nullptr, 0, {}},
+                         linalg::ResultRows<T>(*s, k),
+                         {nullptr, 0, {}}};
   });
 }
 
@@ -93,10 +78,9 @@ HandlerResult BackwardHandler(CpuContext device, int64_t batch_rank, Buffer u,
   checks.BatchRank(batch_rank);
   checks.Result("da", *da, u.element_type(), {&m, &n});
   CheckSizes(&checks, "u", m, n, k);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(RealTypes(), u.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<RealTypes>(device, &checks, u, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const SvdGradients<T> call{
+    return SvdGradients<T>{
         m,
         n,
         linalg::OperandRows<T>(&checks, "u", u, 2, m * k),
@@ -106,10 +90,6 @@ HandlerResult BackwardHandler(CpuContext device, int64_t batch_rank, Buffer u,
         linalg::OperandRows<T>(&checks, "ds", ds, 1, k),
         linalg::OperandRows<T>(&checks, "dvh", dvt, 2, k * n),
         linalg::ResultRows<T>(*da, m * n)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), 5 * m * n * k,
-        [=](int64_t begin, int64_t end) { RunSvd(call, begin, end); });
   });
 }
 

@@ -11,8 +11,7 @@
 namespace xla_ffi_ops {
 
 template <typename T>
-void RunTriangular(const TriangularSystems<T>& systems, int64_t begin,
-                   int64_t end) {
+void Compute(const TriangularSystems<T>& systems, int64_t begin, int64_t end) {
   const int64_t n = systems.n, k = systems.k;
   const linalg::Triangle of = systems.of;
   linalg::MatrixCall<T> call;
@@ -29,8 +28,8 @@ void RunTriangular(const TriangularSystems<T>& systems, int64_t begin,
 }
 
 template <typename T>
-void RunTriangular(const TriangularGradients<T>& gradients, int64_t begin,
-                   int64_t end) {
+void Compute(const TriangularGradients<T>& gradients, int64_t begin,
+             int64_t end) {
   const int64_t n = gradients.n, k = gradients.k;
   const linalg::Triangle of = gradients.of;
   linalg::MatrixCall<T> call;
@@ -47,9 +46,9 @@ void RunTriangular(const TriangularGradients<T>& gradients, int64_t begin,
   linalg::ForMatrices(call, kernel, begin, end);
 }
 
-#define XLA_FFI_OPS_INSTANTIATE(T)                                            \
-  template void RunTriangular(const TriangularSystems<T>&, int64_t, int64_t); \
-  template void RunTriangular(const TriangularGradients<T>&, int64_t, int64_t);
+#define XLA_FFI_OPS_INSTANTIATE(T)                                      \
+  template void Compute(const TriangularSystems<T>&, int64_t, int64_t); \
+  template void Compute(const TriangularGradients<T>&, int64_t, int64_t);
 XLA_FFI_OPS_INSTANTIATE(float)
 XLA_FFI_OPS_INSTANTIATE(double)
 XLA_FFI_OPS_INSTANTIATE(std::complex<float>)

@@ -18,6 +18,8 @@ struct TriangularSystems {
   linalg::Triangle of;
   Rows<const T> a, b;
   Rows<T> x;
+
+  int64_t Multiplications() const { return n * n * (k + 1); }
 };
 
 // The cotangents of a and b, for those of x.
@@ -27,15 +29,15 @@ struct TriangularGradients {
   linalg::Triangle of;
   Rows<const T> a, x, dx;
   Rows<T> da, db;
+
+  int64_t Multiplications() const { return 2 * n * n * (k + 1); }
 };
 
 // Computes the systems [begin, end).
 template <typename T>
-void RunTriangular(const TriangularSystems<T>& call, int64_t begin,
-                   int64_t end);
+void Compute(const TriangularSystems<T>& call, int64_t begin, int64_t end);
 template <typename T>
-void RunTriangular(const TriangularGradients<T>& call, int64_t begin,
-                   int64_t end);
+void Compute(const TriangularGradients<T>& call, int64_t begin, int64_t end);
 
 }  // namespace xla_ffi_ops
 

@@ -21,20 +21,15 @@ HandlerResult ForwardHandler(CpuContext device, bool lower, bool transpose,
   checks.Operand("b", b, a.element_type(), {&n, &k});
   checks.Result("x", *x, a.element_type(), {&n, &k});
   linalg::CheckSize(&checks, "a", n);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(AllTypes(), a.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<AllTypes>(device, &checks, a, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const TriangularSystems<T> call{
+    return TriangularSystems<T>{
         n,
         k,
         {lower, transpose, conjugate, unit_diagonal},
         linalg::OperandRows<T>(&checks, "a", a, 2, n * n),
         linalg::OperandRows<T>(&checks, "b", b, 2, n * k),
         linalg::ResultRows<T>(*x, n * k)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, k == 0 ? 0 : Product(checks.loops()), n * n * (k + 1),
-        [=](int64_t begin, int64_t end) { RunTriangular(call, begin, end); });
   });
 }
 
@@ -51,10 +46,9 @@ HandlerResult BackwardHandler(CpuContext device, bool lower, bool transpose,
   checks.Result("da", *da, a.element_type(), {&n, &n});
   checks.Result("db", *db, a.element_type(), {&n, &k});
   linalg::CheckSize(&checks, "a", n);
-  if (!checks.ok()) return checks.error();
-  return Dispatch(AllTypes(), a.element_type(), [&](auto tag) {
+  return linalg::RunMatrices<AllTypes>(device, &checks, a, [&](auto tag) {
     using T = TypeOf<decltype(tag)>;
-    const TriangularGradients<T> call{
+    return TriangularGradients<T>{
         n,
         k,
         {lower, transpose, conjugate, unit_diagonal},
@@ -63,10 +57,6 @@ HandlerResult BackwardHandler(CpuContext device, bool lower, bool transpose,
         linalg::OperandRows<T>(&checks, "dx", dx, 2, n * k),
         linalg::ResultRows<T>(*da, n * n),
         linalg::ResultRows<T>(*db, n * k)};
-    if (!checks.ok()) return HandlerResult(checks.error());
-    return linalg::RunMatrices<T>(
-        device, Product(checks.loops()), 2 * n * n * (k + 1),
-        [=](int64_t begin, int64_t end) { RunTriangular(call, begin, end); });
   });
 }
 
