@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import speeds
 
 from jax_ffi_ops import kit
+from jax_ffi_ops import linalg
 
 _PACKAGE = pathlib.Path("python/jax_ffi_ops")
 _KINDS = {
@@ -105,6 +106,17 @@ def composed() -> Iterator[Sequence[str]]:
     yield f"`{name}`", like, made_of, _speed_up(name)
 
 
+def small_matrices() -> Iterator[Sequence[str]]:
+  """Yields the rows of functions of linalg."""
+  for name, function in sorted(vars(linalg).items()):
+    if callable(function):
+      made_of = {x.declaration.name: x for x in kit.ops_of(function)}
+      found = ", ".join(f"`{op}`" for op in made_of)
+      first = next(iter(made_of.values())).declaration
+      dtypes = _dtypes(first.dtypes[0])
+      yield f"`{name}`", _namesake(function), found, dtypes
+
+
 def _made_of(name: str) -> str:
   """Returns the ops that the modules of a function import."""
   found, waiting = set(), [f"composed/{name}"]
@@ -143,6 +155,10 @@ def tables() -> dict[str, str]:
       ),
       "composed": _table(
           ["function", "as in", "made of", "speed-up"], composed()
+      ),
+      "linalg": _table(
+          ["function", "as in", "made of", "dtypes of the handlers"],
+          small_matrices(),
       ),
   }
 
