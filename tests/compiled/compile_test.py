@@ -300,6 +300,9 @@ class CompileTest(parameterized.TestCase):
       self.assertEqual(gradient(x[:0]).shape, (0, 4))
     linear = jax.vmap(jax.grad(lambda x: fast(x).sum()))(x)
     np.testing.assert_array_equal(linear, [[3.5, 3, 2, 0]] * 3)
+    square = compile(lambda x: jax.lax.scan(step, 0.0, x * x)[1])
+    found = jax.vmap(jax.grad(lambda x: square(x).sum()))(x)
+    np.testing.assert_array_equal(found, linear * 2 * x)
 
   def test_without_jit(self):
     seen = []

@@ -535,6 +535,16 @@ class TextTest(parameterized.TestCase):
     self.assertEqual(forward.count(operation), others)
     self.assertIn(operation, text.partition(forward)[0])
 
+  @parameterized.parameters(False, True)
+  def test_leaves_out_carries_that_no_result_needs(self, backward):
+    def reference(x):
+      step = lambda c, y: ((c[0] * y, jnp.sin(c[1] * y)), jnp.sinh(c[1]))
+      return jax.lax.scan(step, (x[0], x[1]), x)[0][0] * x
+
+    text = _text(reference, {"n": 4}, backward)
+    self.assertNotIn("Sin", text)
+    self.assertNotIn("Cos", text)
+
   def test_loops_that_may_never_run_stay(self):
     def reference(x):
       inner = lambda: jax.lax.while_loop(lambda y: y > 1, lambda y: y, x[0])
