@@ -7,6 +7,8 @@ import jax
 from jax import export
 import jax.numpy as jnp
 import jax.scipy.linalg
+from jax.sharding import AxisType
+from jax.sharding import PartitionSpec
 import matrices
 import numpy as np
 import scipy.linalg
@@ -333,6 +335,19 @@ class MoreFunctionsTest(_FunctionsTest):
       run = jax.jit(lambda a, b, fs=tuple(both): [f(a, b) for f in fs])
       results.append(run(a, b))
     self._compare(*results, condition=2**12)
+
+  @parameterized.parameters(*sorted(_NAMESAKES))
+  def test_shard_map(self, name):
+    """Of matrices that a device has, and right-hand sides that all have."""
+    a, b = _definite(4, np.float64), matrices.normal(1, (4, 2), np.float64)
+    run = _pipeline(name, _OURS)
+    mapped = jax.shard_map(
+        run,
+        mesh=jax.make_mesh((1,), ("x",), axis_types=(AxisType.Auto,)),
+        in_specs=(PartitionSpec("x"), PartitionSpec()),
+        out_specs=PartitionSpec("x"),
+    )
+    self._compare(jax.jit(mapped)(a, b), jax.jit(run)(a, b))
 
   @parameterized.parameters(*sorted(_NAMESAKES))
   def test_step_by_step(self, name):

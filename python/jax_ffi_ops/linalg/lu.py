@@ -10,6 +10,7 @@ import jax.scipy.linalg
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops.kit.primitives import sharding
 from jax_ffi_ops.linalg import operands
 from jax_ffi_ops.linalg import small_product
 from jax_ffi_ops.linalg import triangular
@@ -88,6 +89,7 @@ _lu_solve = kit.op(
 @jax.jit
 def _solved(a, b):
   """Solves a x = b; gradients use the factors again, as jax's do."""
+  a, b = sharding.vary_alike((a, b))  # In a shard_map, cotangents of b do as x.
   lu, _, order = _lu(jax.lax.stop_gradient(a))
   batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
   b = jnp.broadcast_to(b, batch + b.shape[-2:])
