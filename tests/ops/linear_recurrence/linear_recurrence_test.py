@@ -280,6 +280,21 @@ class RecurrenceTest(absltest.TestCase):
             h, wanted = np.isfinite(h), np.isfinite(wanted)
           np.testing.assert_array_equal(h, wanted)
 
+  def test_what_is_infinite_in_16_bits(self):
+    """The state, of float32, may be finite, or have been infinite."""
+    for shape, power in itertools.product(((33_000,), (1100, 3)), (0, 14)):
+      a, b = np.ones(shape, np.float16), np.zeros(shape, np.float16)
+      b[0], a[1], a[2], a[-100] = 1, 2**14, 2**3, 2.0**-10
+      a[100:110], a[110:120] = 2.0**power, 2.0**-power
+      want = np.full(shape, np.inf)
+      want[:2] = np.reshape([1, 2**14], (2, *[1] * (len(shape) - 1)))
+      if power == 0:
+        want[-100:] = 2**7
+      for reverse in (False, True):
+        own, terms, wanted = (x[::-1] if reverse else x for x in (a, b, want))
+        h = linear_recurrence(own, terms, reverse=reverse)
+        np.testing.assert_array_equal(h, wanted)
+
   def test_on_the_unit_circle(self):
     n = 1 << 16
     a = np.exp(1j * np.linspace(0.1, 3, 3))
