@@ -129,7 +129,9 @@ def systems_of_scipy(a: Any, b: Any) -> tuple[jax.Array, jax.Array] | None:
   jax.scipy.linalg solves with such a b, and warns that it will be a matrix.
   """
   are_vectors = 1 < np.ndim(b) == np.ndim(a) - 1
-  return None if are_vectors else systems(a, b)
+  if are_vectors and np.shape(b)[-1] == np.shape(a)[-1]:
+    return None
+  return systems(a, b)
 
 
 def adjoint(x: jax.Array) -> jax.Array:
