@@ -286,6 +286,11 @@ class MoreFunctionsTest(_FunctionsTest):
         if name == "pinv":  # Of infinities, they are NaN here, and 0 in jax.
           rows = [0, 3, 5] if n > 1 else [0, 5]
           found, wanted = ([x[rows] for x in y] for y in (found, wanted))
+        is_real = dtype == np.float64
+        if options and is_real and jax.__version_info__ >= (0, 11):
+          wanted = [np.array(x) for x in wanted]
+          # jax 0.12 has 0 there, which hides it.
+          wanted[0][np.isnan(a[rows]).any((1, 2))] = np.nan
         jax.tree.map(np.testing.assert_array_equal, found, wanted)
 
   # SciPy's expm has errors of 1000 epsilon: expm_test has a better one.
