@@ -101,8 +101,9 @@ class Plan:
       found.append(f"{kernel.registers} registers, not {self.registers}")
     if kernel.stack:
       found.append(f"{kernel.stack} bytes of stack")
-    if kernel.longest_loop() > self.loop:
-      found.append(f"{kernel.longest_loop()} instructions in a loop")
+    longest = kernel.longest_loop()
+    if longest > self.loop:
+      found.append(f"{longest} instructions in a loop")
     local = kernel.named("LDL", "STL")
     if local:
       found.append(f"{len(local)} accesses to local memory")

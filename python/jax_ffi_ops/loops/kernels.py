@@ -138,11 +138,11 @@ def _check(op, cores, shared, backward):
           for x in op.attributes.values()
       ),
       "`Operand.parameter`": op.parameters,
-      "`Derivatives.residuals`": op.derivatives.residuals,
+      "`Derivatives.residuals`": rules.residuals,
       "`Results.sizes`": op.results.sizes,
       "`Operand.stretched`": op.stretched,
       "`Operand.weight_of`": op.weights,
-      "`Derivatives.skips_gradients`": op.derivatives.skips_gradients,
+      "`Derivatives.skips_gradients`": rules.skips_gradients,
       "no reference": op.reference is None,
       "no `dtypes`": None in op.dtypes,
       "its own rule of derivatives": backward

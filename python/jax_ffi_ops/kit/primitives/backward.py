@@ -11,7 +11,6 @@ from typing import Any
 import jax
 from jax.interpreters import ad
 import jax.numpy as jnp
-import numpy as np
 
 from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.declare.declaration import Declaration
@@ -85,11 +84,11 @@ class BackwardPrimitive:
     Only if nothing else has the batch: all examples have one gradient then.
     """
     mapped = {n for n, axis in zip(call.names, axes) if axis is not None}
-    if not mapped.issubset(call.kept):
+    if not (mapped.issubset(call.kept) and mapped <= self._library.unread()):
       return operands, axes
-    if not mapped <= self._library.unread():
-      return operands, axes
-    zeros = lambda x, axis: jnp.zeros(np.delete(x.shape, axis), x.dtype)
+    zeros = lambda x, axis: jnp.zeros(
+        x.shape[:axis] + x.shape[axis + 1 :], x.dtype
+    )
     pairs = zip(operands, axes)
     found = [x if axis is None else zeros(x, axis) for x, axis in pairs]
     return found, [None] * len(found)

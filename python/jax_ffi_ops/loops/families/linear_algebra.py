@@ -257,9 +257,10 @@ def _ormqr(body, equation, a, taus, c):
   is_adjoint = left == equation.params["transpose"]
   lanes = a.lanes or taus.lanes or c.lanes
   x = _copied(body, c if left else _transposed(body, c), lanes)
-  sizes = (a.shape[-2], x.shape[-1], a.shape[-1], taus.shape[-1])
+  m, n = a.shape[-2:]
+  sizes = ", ".join(map(_fixed, (m, x.shape[-1], n, taus.shape[-1])))
   flag = str(is_adjoint).lower()
-  call = f"ApplyReflectors({', '.join(map(_fixed, sizes))}, {flag}, {{1}}, {{2}}, {{0}})"
+  call = f"ApplyReflectors({sizes}, {flag}, {{1}}, {{2}}, {{0}})"
   kept = [_kept(body, y, lanes) for y in (a, taus)]
   _call(body, "qr_lanes.h", call, x, *kept)
   return body.loaded(x if left else _transposed(body, x))
