@@ -207,7 +207,7 @@ def may_be(target: Target, frame: Frame, right_one: Frame) -> bool | None:
       if name in ("present", "wanted"):
         return None
       changed = True
-      if name in target.call.op.signature.result_names:
+      if name in _sizing(target.call.op):
         target = _with_attribute(target, name, got)
       else:
         attributes[name] = value
@@ -219,8 +219,14 @@ def may_be(target: Target, frame: Frame, right_one: Frame) -> bool | None:
   return None if allowed and changed else allowed
 
 
+def _sizing(op):
+  """Returns the names that sizes of results follow from."""
+  functions = op.results.sizes.values()
+  return op.signature.result_names.union(*(x.names for x in functions))
+
+
 def _with_attribute(target, name, value):
-  """Returns the target with a dimension of results of another size."""
+  """Returns the target with another value of an attribute."""
   attributes = Value({**target.call.attributes.value, name: Value(value)})
   call = dataclasses.replace(target.call, attributes=attributes)
   return dataclasses.replace(target, call=call)
