@@ -11,6 +11,7 @@ import re
 import zipfile
 
 from absl.testing import absltest
+import symbol_versions
 
 _WHEEL = pathlib.Path(os.environ["WHEEL"])
 _OPS = ("add_rms_norm", "layer_norm", "rms_norm", "softmax")
@@ -105,6 +106,15 @@ class WheelTest(absltest.TestCase):
     told = self.told("WHEEL")
     self.assertEqual(told["Tag"], _TAG)
     self.assertEqual(told["Root-Is-Purelib"], "false")
+
+  def test_old_symbols(self):
+    """The hermetic wheel, which fewer runs build, is for RHEL 8."""
+    # The compiler of the hermetic wheel is older.
+    of_gcc = re.compile("_Z|__libc_single_threaded ")
+    for name in self.wheel.namelist():
+      if name.endswith(".so"):
+        found = symbol_versions.problems(self.wheel.read(name), "2.28")
+        self.assertEqual([x for x in found if not of_gcc.match(x)], [], name)
 
   def test_nothing_of_the_machine(self):
     """Neither times nor modes nor folders of the build."""

@@ -6,10 +6,10 @@
 #ifndef XLA_FFI_OPS_RANDOM_XLA_MATH_H_
 #define XLA_FFI_OPS_RANDOM_XLA_MATH_H_
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
+#include "xla_ffi_ops/random/c_library.h"
 #include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/math/guess_rsqrt.h"
 #include "xla_ffi_ops/vec/math/math_vector.h"
@@ -125,7 +125,7 @@ XLA_FFI_OPS_HD V Log(V x) {
                                   Splat<V>(math::Limits<V>::quiet_NaN()));
     return Select(x > 0, Select(x < kInfinity, found, x), at_most_zero);
   } else {
-    return internal::EachLane(x, [](double x, int) { return std::log(x); });
+    return internal::EachLane(x, [](double x, int) { return LogOf(x); });
   }
 }
 
@@ -264,7 +264,7 @@ XLA_FFI_OPS_HD V Rsqrt(V x) {
 template <typename V>
 XLA_FFI_OPS_HD V Pow(V x, V y) {
   return internal::EachLane(
-      x, [&](auto x, int lane) { return std::pow(x, y[lane]); });
+      x, [&](auto x, int lane) { return PowOf(x, y[lane]); });
 }
 
 }  // namespace xla_ffi_ops::random
