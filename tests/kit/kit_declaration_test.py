@@ -474,6 +474,15 @@ class KitDeclarationTest(parameterized.TestCase):
           buffers=kit.Buffers(in_place=in_place),
       )
 
+  @parameterized.parameters(-1, 1.5)
+  def test_most_loops_that_are_no_number_of_dimensions(self, most_loops):
+    with self.assertRaisesRegex(ValueError, f"test_op: .*, got {most_loops}"):
+      _declare(
+          "test_op",
+          reference=lambda x: x,
+          buffers=kit.Buffers(most_loops=most_loops),
+      )
+
   @parameterized.parameters(
       ({"local": lambda z: z}, "split.local has parameters named"),
       ({"local": lambda before: before}, "split.local has parameters named"),

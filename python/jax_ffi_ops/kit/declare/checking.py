@@ -25,6 +25,7 @@ def check(op: Declaration) -> None:
   _check_in_place(op)
   _check_row_sums(op)
   _check_column_major(op)
+  _check_most_loops(op)
   _check_transpose(op)
   _check_functions(op)
   _Example(op).check()
@@ -96,6 +97,15 @@ def _check_column_major(op: Declaration) -> None:
           f"{op.name}: `in_place` is between arrays of one order, but of"
           f" {pair} one is column-major."
       )
+
+
+def _check_most_loops(op: Declaration) -> None:
+  """Raises ValueError unless `most_loops` is a number of dimensions."""
+  most = op.buffers.most_loops
+  if most is not None and (not isinstance(most, int) or most < 0):
+    raise ValueError(
+        f"{op.name}: `most_loops` is an integer of at least 0, got {most!r}."
+    )
 
 
 def _check_transpose(op: Declaration) -> None:
