@@ -67,7 +67,8 @@ if TYPE_CHECKING:
       tridiagonal_solve as tridiagonal_solve,
   )
 
-# Folders of functions under the names of a module of jax, with one library.
+# Folders of functions under the names of a module of jax, with one library
+# each: libraries.of_folder.
 _FAMILIES = ("linalg", "random")
 
 
@@ -77,17 +78,22 @@ def load() -> None:
   Call it in a process that runs exported programs: the programs need the
   handlers, but the process may use no op by name.
   """
+  from jax_ffi_ops.ops.common import libraries  # Not all programs have it.
+
   for name in _ops():
     for op in kit.function.ops_of(_load(name)):
       op.declaration.library.load()
-  if _in_folder("linalg"):
-    _load("linalg").operands.LIBRARY.load()
-  if _in_folder("random"):
-    _load("random").keys.LIBRARY.load()
+  for name in _families():
+    _load(name)
+    libraries.of_folder(name).load()
 
 
 def _ops() -> list[str]:
   return _in_folder("ops")
+
+
+def _families():
+  return [name for name in _FAMILIES if _in_folder(name)]
 
 
 def _in_folder(folder):
@@ -101,7 +107,7 @@ def _load(name):
 
     globals()[name] = compile
     return compile
-  if name in _FAMILIES and _in_folder(name):
+  if name in _families():
     return importlib.import_module(f"jax_ffi_ops.{name}")
   # Submodules are asked for here, too, before they are imported.
   for folder in ("ops", "composed"):
@@ -118,6 +124,5 @@ if not TYPE_CHECKING:  # A type checker is to know that other names are wrong.
 
 
 def __dir__() -> list[str]:
-  found = {*globals(), *_ops(), *_in_folder("composed")}
-  found |= {"compile"} if _in_folder("compiled") else set()
-  return sorted(found | {name for name in _FAMILIES if _in_folder(name)})
+  found = {*globals(), *_ops(), *_in_folder("composed"), *_families()}
+  return sorted(found | ({"compile"} if _in_folder("compiled") else set()))

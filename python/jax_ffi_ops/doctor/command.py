@@ -30,6 +30,7 @@ from jax_ffi_ops.doctor import speeds
 from jax_ffi_ops.doctor.report import Line
 from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit.load import abi
+from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.timing.cases import CASES
 
 _EXAMINING = "jax_ffi_ops.doctor.examining"
@@ -161,11 +162,7 @@ def main() -> int:
   if unknown := [name for name in options.only if name not in CASES]:
     parser.error(f"{unknown[0]!r} is none of {', '.join(CASES)}")
   here = pathlib.Path(__file__).parents[1]
-  paths = options.libraries or [
-      (path, [])
-      for folder in ("ops", "linalg", "random")
-      for path in sorted((here / folder).glob("lib*.so"))
-  ]
+  paths = options.libraries or [(path, []) for path in libraries.paths()]
   lines = [_versions(), _gpu(), _examined(paths, options.seconds)]
   if not options.libraries:
     lines += [_heap(options.seconds), compiling.lines()]

@@ -3,7 +3,6 @@
 
 from collections.abc import Mapping
 import math
-import pathlib
 from typing import Any
 
 import jax
@@ -11,13 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.load.library import Library
 from jax_ffi_ops.kit.operands import ARRAYS
+from jax_ffi_ops.ops.common import libraries
 
 # The handlers of all ops here.
-LIBRARY = Library(
-    pathlib.Path(__file__).with_name("liblinalg_ext.so"), prefix="xla_ffi_ops_"
-)
+LIBRARY = libraries.of_folder("linalg")
 
 REAL = (np.dtype(np.float32), np.dtype(np.float64))
 NUMBERS = (*REAL, np.dtype(np.complex64), np.dtype(np.complex128))

@@ -3,7 +3,6 @@
 
 import contextlib
 import math
-import pathlib
 
 import jax
 import jax.extend.random
@@ -11,12 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
-from jax_ffi_ops.kit.load.library import Library
+from jax_ffi_ops.ops.common import libraries
 
 # The handlers of all ops here.
-LIBRARY = Library(
-    pathlib.Path(__file__).with_name("librandom_ext.so"), prefix="xla_ffi_ops_"
-)
+LIBRARY = libraries.of_folder("random")
 
 _UNSIGNED = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
