@@ -93,21 +93,7 @@ def op(
       accept it, or another library has registered it. If there is no file,
       calls raise it.
   """
-  declaration = declaring.declared(
-      name,
-      library=library,
-      signature=signature,
-      reference=reference,
-      dtypes=dtypes,
-      attributes=attributes,
-      operands=operands,
-      outputs=outputs,
-      results=results,
-      derivatives=derivatives,
-      choice=choice,
-      buffers=buffers,
-      split=split,
-  )
+  declaration = declaring.declared(**locals())  # It has these parameters.
   # The module that declares the op may be reloaded, and then declares it again.
   # A pickle finds the op by its name in this module.
   return _named(declaration, _module(sys._getframe(1)))  # pylint: disable=protected-access
