@@ -34,14 +34,21 @@ HandlerResult Run(const CpuContext& device, Checks* checks, Buffer key,
       [=](int64_t begin, int64_t end) { RunBits<form>(call, begin, end); });
 }
 
+// What both handlers take: a key, the count of the first block, and how many
+// results each row has.
+void CheckOperands(Checks* checks, const Buffer& key, const Buffer& start,
+                   int64_t n) {
+  Dim two = 2;
+  checks->AtLeast("n", n, 0);
+  checks->Operand("key", key, ffi::U32, {&two});
+  checks->Operand("start", start, ffi::U32, {&two});
+}
+
 HandlerResult BitsHandler(CpuContext device, Buffer key, Buffer start,
                           ffi::Result<Buffer> numbers, int64_t n, int32_t width,
                           bool in_halves) {
-  Dim two = 2;
   Checks checks;
-  checks.AtLeast("n", n, 0);
-  checks.Operand("key", key, ffi::U32, {&two});
-  checks.Operand("start", start, ffi::U32, {&two});
+  CheckOperands(&checks, key, start, n);
   const DTypeSet dtypes = in_halves ? DTypeSet(Wide()) : DTypeSet(Unsigned());
   checks.Result("numbers", *numbers, dtypes, {&n});
   if (BitWidth(numbers->element_type()) != width) {
@@ -68,11 +75,9 @@ HandlerResult BitsHandler(CpuContext device, Buffer key, Buffer start,
 
 HandlerResult KeysHandler(CpuContext device, Buffer key, Buffer start,
                           ffi::Result<Buffer> keys, int64_t n) {
-  Dim two = 2;
   Checks checks;
-  checks.AtLeast("n", n, 0);
-  checks.Operand("key", key, ffi::U32, {&two});
-  checks.Operand("start", start, ffi::U32, {&two});
+  CheckOperands(&checks, key, start, n);
+  Dim two = 2;
   checks.Result("keys", *keys, ffi::U32, {&n, &two});
   if (!checks.ok()) return checks.error();
   return Run<BlockForm::kKeys, uint32_t>(device, &checks, key, start, *keys, n);
