@@ -15,6 +15,7 @@ from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Case
 from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.linalg import cholesky
+from jax_ffi_ops.linalg import operands
 
 
 def _definite(rng, shape):
@@ -154,6 +155,17 @@ class FactorsTest(matrices.MatrixTest):
     for shape in ((0, 3, 3), (2, 0, 0), (0, 0), (2, 0, 33, 33)):
       l = cholesky(np.zeros(shape, dtype))
       self.assertEqual((l.shape, l.dtype), (shape, dtype))
+
+  def test_python_and_handlers_agree_on_the_largest_size(self):
+    def factor(n):
+      a = np.eye(n, dtype=np.float32)
+      return jax.ffi.ffi_call(
+          "xla_ffi_ops_cholesky_fwd", jax.ShapeDtypeStruct(a.shape, a.dtype)
+      )(a, symmetrize=np.bool_(True))
+
+    np.testing.assert_array_equal(factor(operands.MOST), np.eye(operands.MOST))
+    with self.assertRaisesRegex(Exception, f"at most {operands.MOST} rows"):
+      jax.block_until_ready(factor(operands.MOST + 1))
 
   @parameterized.product(dtype=matrices.DTYPES, n=(2, 5, 16))
   def test_threads_and_lanes_change_nothing(self, dtype, n):

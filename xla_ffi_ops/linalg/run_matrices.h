@@ -20,13 +20,15 @@ using AllTypes =
     DTypes<xla::ffi::F32, xla::ffi::F64, xla::ffi::C64, xla::ffi::C128>;
 
 // A group of matrices has to fit into caches; of larger ones, LAPACK's blocks
-// are faster. Python's kMost of linalg/sizes.py is the same.
+// are faster. cholesky_test compares it with MOST of linalg/operands.py.
 inline constexpr int64_t kMostRows = 32;
 
 // The rows and columns of a matrix are so few.
 inline void CheckSize(Checks* checks, const char* name, Dim n) {
   if (n > kMostRows) {
-    checks->Fail(name, "have at most 32 rows and columns", std::to_string(n));
+    checks->Fail(
+        name, "have at most " + std::to_string(kMostRows) + " rows and columns",
+        std::to_string(n));
   }
 }
 
