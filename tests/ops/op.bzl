@@ -58,6 +58,18 @@ def choice_tests(suite, more = []):
     """The `quick` tests of an op that chooses elements; arguments as of row_tests."""
     return ["{}.test_{}".format(suite, what) for what in _CHOICE_TESTS + more]
 
+# What direct calls of any handler show of its loops and cores.
+_CALL_TESTS = [
+    "handler_broadcasts",
+    "handler_of_empty_cores",
+    "handler_of_nothing",
+    "handler_of_operands_that_begin_anywhere",
+]
+
+def call_tests(suite, more):
+    """Tests of direct calls, for `quick` or `emulated`; arguments as of row_tests."""
+    return ["{}.test_{}".format(suite, what) for what in _CALL_TESTS + more]
+
 def op_test(name, cuda = True, handlers = ["fwd", "bwd"], emulated = None, quick = [], deps = []):
     """The tests of an op, in its folder below tests/ops.
 

@@ -63,6 +63,32 @@ def at_axis(namesake):
   return function
 
 
+def case(op, definition, namesake, values=None, **others):
+  """Returns the case of a scan; `namesake` is of jax.lax."""
+  return Case(
+      op,
+      [Operand((16,), values=values)],
+      attributes={"reverse": True},
+      definition=definition,
+      namesake=at_axis(namesake),
+      trailing=1,
+      **others,
+  )
+
+
+def definition(ufunc, errors):
+  """Returns a scan, with the errors that it may have of exact operands."""
+
+  def function(x, *, reverse):
+    with np.errstate(invalid="ignore"):
+      if not isinstance(x, Bounded):
+        return accumulate(ufunc, x, reverse=reverse)
+      y = accumulate(ufunc, x.value, reverse=reverse)
+    return Bounded(y, x.dtype, errors(x.value, y, x.dtype, -1, reverse))
+
+  return function
+
+
 def extremum_case(op, ufunc, arg, namesake):
   """Returns the case of cummax or cummin."""
 
@@ -74,15 +100,8 @@ def extremum_case(op, ufunc, arg, namesake):
     error = np.where(y == 0, jnp.finfo(x.storage).smallest_normal, 0)
     return Bounded(y, x.dtype, error)
 
-  return Case(
-      op,
-      [Operand((16,))],
-      attributes={"reverse": True},
-      reference=functools.partial(_first(arg), reverse=True),
-      definition=definition,
-      namesake=at_axis(namesake),
-      trailing=1,
-  )
+  reference = functools.partial(_first(arg), reverse=True)
+  return case(op, definition, namesake, reference=reference)
 
 
 def _first(arg):

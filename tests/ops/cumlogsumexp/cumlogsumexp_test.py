@@ -10,9 +10,6 @@ import scans
 from jax_ffi_ops import cumlogsumexp
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
-from jax_ffi_ops.kit.testing import Bounded
-from jax_ffi_ops.kit.testing import Case
-from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.kit.testing.exactness.rounding import gamma
 
 
@@ -50,22 +47,11 @@ def _errors(x, y, dtype, axis, reverse, is_total=False):
   return error
 
 
-def _definition(x, *, reverse):
-  with np.errstate(invalid="ignore"):
-    if not isinstance(x, Bounded):
-      return scans.accumulate(np.logaddexp, x, reverse=reverse)
-    y = scans.accumulate(np.logaddexp, x.value, reverse=reverse)
-  return Bounded(y, x.dtype, _errors(x.value, y, x.dtype, -1, reverse))
-
-
 class CumLogSumExpTest(testing.OpTest):
-  case = Case(
+  case = scans.case(
       cumlogsumexp,
-      [Operand((16,))],
-      attributes={"reverse": True},
-      definition=_definition,
-      namesake=scans.at_axis(jax.lax.cumlogsumexp),
-      trailing=1,
+      scans.definition(np.logaddexp, _errors),
+      jax.lax.cumlogsumexp,
   )
 
 

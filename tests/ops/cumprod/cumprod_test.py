@@ -13,8 +13,6 @@ from jax_ffi_ops import cumprod
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
 from jax_ffi_ops.kit.testing import Bounded
-from jax_ffi_ops.kit.testing import Case
-from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.kit.testing.exactness.rounding import gamma
 from jax_ffi_ops.kit.testing.exactness.rounding import in_range
 
@@ -45,14 +43,7 @@ def _near_one(rng, shape):
 
 
 class CumProdTest(testing.OpTest):
-  case = Case(
-      cumprod,
-      [Operand((16,), values=_near_one)],
-      attributes={"reverse": True},
-      definition=_definition,
-      namesake=scans.at_axis(jax.lax.cumprod),
-      trailing=1,
-  )
+  case = scans.case(cumprod, _definition, jax.lax.cumprod, values=_near_one)
 
 
 class RunningProductsTest(scans.ScanTest):

@@ -10,9 +10,6 @@ import scans
 from jax_ffi_ops import cumsum
 from jax_ffi_ops import kit
 from jax_ffi_ops.kit import testing
-from jax_ffi_ops.kit.testing import Bounded
-from jax_ffi_ops.kit.testing import Case
-from jax_ffi_ops.kit.testing import Operand
 from jax_ffi_ops.kit.testing.exactness.rounding import gamma
 
 
@@ -23,22 +20,8 @@ def _errors(x, y, dtype, axis, reverse):
   return error + gamma(1, dtype) * np.abs(y) + np.finfo(np.float32).tiny
 
 
-def _definition(x, *, reverse):
-  if not isinstance(x, Bounded):
-    return scans.accumulate(np.add, x, reverse=reverse)
-  y = scans.accumulate(np.add, x.value, reverse=reverse)
-  return Bounded(y, x.dtype, _errors(x.value, y, x.dtype, -1, reverse))
-
-
 class CumSumTest(testing.OpTest):
-  case = Case(
-      cumsum,
-      [Operand((16,))],
-      attributes={"reverse": True},
-      definition=_definition,
-      namesake=scans.at_axis(jax.lax.cumsum),
-      trailing=1,
-  )
+  case = scans.case(cumsum, scans.definition(np.add, _errors), jax.lax.cumsum)
 
 
 class RunningSumsTest(scans.SplitScanTest):
