@@ -95,7 +95,9 @@ def python_ops(name, ops, cpu_only = [], forward_only = [], more = {}, uses = {}
             "//python/jax_ffi_ops/ops/common",
         ],
     )
+    _sources(ops)
 
+def _sources(ops):
     # For the test of docs/errors.md.
     native.filegroup(
         name = "handlers",
@@ -148,17 +150,4 @@ def python_family(name, ops):
             "@xla_ffi_ops_pypi//:jax",
         ],
     )
-
-    # For //tests:rooms_test.
-    native.filegroup(
-        name = "sources",
-        srcs = ["//xla_ffi_ops/ops/{}:sources".format(op) for op in ops],
-        visibility = ["//tests:__pkg__"],
-    )
-
-    # For the test of docs/errors.md.
-    native.filegroup(
-        name = "handlers",
-        srcs = ["//xla_ffi_ops/ops/{0}:{0}_ffi.cc".format(op) for op in ops],
-        visibility = ["//docs:__pkg__"],
-    )
+    _sources(ops)
