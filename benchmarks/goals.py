@@ -125,13 +125,13 @@ GOALS = (
         0.85,
     ),
     Goal(
-        "norms, both: twice as fast as jax.numpy",
+        "norms, both: 2× over jax.numpy",
         lambda line: line.is_norm("both"),
         lambda measured: measured["peers"].get("jax.numpy"),
         2,
     ),
     Goal(
-        "all: as fast as the best peer, or at most 2 % slower",
+        "all: at least 0.98× over the best peer",
         lambda line: True,
         lambda measured: min(measured["peers"].values(), default=None),
         0.98,
@@ -149,13 +149,13 @@ GOALS = (
         0.8,
     ),
     Goal(
-        "linear_recurrence, forward, likewise: 5 times associative_scan",
+        "linear_recurrence, forward, likewise: 5× over associative_scan",
         lambda line: line.is_recurrence("forward", 2**25),
         lambda measured: measured["peers"].get("associative_scan"),
         5,
     ),
     Goal(
-        "linear_recurrence, both, likewise: 4 times associative_scan",
+        "linear_recurrence, both, likewise: 4× over associative_scan",
         lambda line: line.is_recurrence("both", 2**25),
         lambda measured: measured["peers"].get("associative_scan"),
         4,

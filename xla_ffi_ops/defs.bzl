@@ -17,8 +17,8 @@ cuda_library = _cuda_library
 def xla_ffi_kernel(name, copts = [], deps = [], **kwargs):
     """A CPU kernel: plain C++ on pointers and sizes, optimized for speed.
 
-    It can include those headers that do not include XLA's: all of xla_ffi_ops/vec, and those of
-    xla_ffi_ops/rows that run formulas.
+    It cannot include headers of XLA, nor headers that include these. It can include all of
+    xla_ffi_ops/vec, and the headers of xla_ffi_ops/rows that run formulas.
 
     Args:
       name: makes the cc_library of this name.
@@ -125,7 +125,7 @@ def xla_ffi_extension(
       deps: xla_ffi_library targets, or any cc_library or cuda_library with handlers in it.
       handlers: names of FFI targets, as in XLA_FFI_OPS_DEFINE_HANDLER.
       stateful_handlers: targets that also have an XLA_FFI_OPS_DEFINE_STATE.
-      symbols: handlers without the kit's macro, such as those of XLA's own macros. It maps FFI
+      symbols: handlers without the kit's macro, such as XLA's own macros make. It maps FFI
           targets to symbols, `{"my_op_fwd": {"cpu": "MyOp", "cuda": "MyOpCuda"}}`. One platform is
           enough. In place of a symbol there may be a dictionary of the handler's stages
           `instantiate`, `prepare`, `initialize` and `execute`, and of the functions `type_id` and

@@ -27,8 +27,8 @@ kit::HandlerResult Eigenvalue(kit::CpuContext device, ffi::AnyBuffer a,
                         for (int64_t i = begin; i < end; ++i) {
                           const float* m = matrices[i];
                           const double p = m[0], q = m[1], r = m[3];
-                          // C's functions may be called by several threads;
-                          // look this up for those of another library.
+                          // Several threads may call C's functions. Look up
+                          // whether they may call another library's.
                           values[i] = (p + r) / 2 + hypot((p - r) / 2, q);
                         }
                       });

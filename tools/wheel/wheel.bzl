@@ -89,7 +89,7 @@ wheel = rule(
         "classifiers": attr.string_list(doc = "Classifiers of PyPI."),
         "deps": attr.label_list(
             mandatory = True,
-            doc = "Libraries. The wheel contains those of their files that are below the package of " +
+            doc = "Libraries. The wheel contains their files that are below the package of " +
                   "this target. Paths in the wheel begin at this package.",
         ),
         "distribution": attr.string(mandatory = True, doc = "The name for pip, such as my-ops."),

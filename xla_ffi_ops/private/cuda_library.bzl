@@ -33,8 +33,9 @@ def cuda_library(
 
     Without the flag //:cuda it is an incompatible target: wildcards skip it, and nothing of CUDA is
     fetched. It is always linked statically, and so is the runtime library. A kernel can include the
-    headers of CUDA's runtime, compiler and CCCL (cub, cuda/std, thrust), and those of xla_ffi_ops
-    that do not include XLA's. Device code in one file cannot call device code in another (-rdc).
+    headers of CUDA's runtime, compiler and CCCL (cub, cuda/std, thrust), and the headers of
+    xla_ffi_ops that do not include XLA's. Device code in one file cannot call device code in
+    another (-rdc).
 
     The compiler finds only headers of dependencies. Without a sandbox (--spawn_strategy=local) it
     finds others, too, but Bazel does not compile again when they change. --per_file_copt is for .cc

@@ -43,8 +43,8 @@ def op(
 
   Begin with `signature`, `reference` and `dtypes`: you write a definition for
   one core in jax.numpy, and JAX differentiates it. Measure, and say in `choice`
-  when the handler pays. Add rules for `derivatives` where those of the
-  reference are slow. The other arguments are for ops that need them.
+  when the handler pays. Add rules for `derivatives` if JAX's are slow. The
+  other arguments are for ops that need them.
 
   A signature has core dimensions, in NumPy's notation:
 
@@ -70,8 +70,9 @@ def op(
       of it. Or a mapping from each operand to its list, where the name of
       another operand stands for that operand's dtype.
     attributes: name to type: a NumPy scalar type, or an Attribute.
-    operands: their names; by default those of the reference. Or a mapping from
-      names to kit.Operand. With a reference, it needs only the special ones.
+    operands: their names; by default the parameters of the reference. Or a
+      mapping from names to kit.Operand. With a reference, it needs only the
+      special ones.
     outputs: the names of the visible results; by default y, or y0, y1 and so
       on. If an operand has such a name, they are named result.
     results: dtypes and sizes of results that follow from nothing else.

@@ -12,8 +12,8 @@ class Operand:
 
   Attributes:
     parameter: whether calls give it without loop dimensions.
-    stretched: whether its loop dimensions may be 1 in a call where those of
-      other operands are larger. It is passed as it is; nothing is copied.
+    stretched: whether its loop dimensions may be 1 in a call where other
+      operands have larger ones. It is passed as it is; nothing is copied.
     weight_of: an operand x. All weights reach the handler in one dtype: the
       dtype of x if all of them have it, or else the dtype of sums over x. If
       that would lose precision, the reference runs.
@@ -123,8 +123,8 @@ class Buffers:
       `vmap` share is copied to the full shape. If not, it has no loop
       dimensions, or some of size 1.
     column_major: operands and results whose cores are column-major in memory,
-      as those of LAPACK are: the last axis of the core has the largest stride
-      of its axes. The loop dimensions lead all the same. The cotangent of such
+      as in LAPACK: the last axis of the core has the largest stride of its
+      axes. The loop dimensions lead all the same. The cotangent of such
       an array is column-major, too. A function whose loops are elsewhere in
       memory needs `kit.call`.
     most_loops: how many loop dimensions handlers take at most: 0 if they bind
