@@ -108,8 +108,8 @@ class SuiteTest(parameterized.TestCase):
     self.assertEmpty(result.failures)
     self.assertLen(result.skipped, result.testsRun - 1)
     self.assertIn(
-        "sort has no reference: give `reference=` to the Case, a function of x in"
-        " plain jax.numpy, or to kit.op.",
+        "sort has no reference: give `reference=` to kit.op, or to the Case, a"
+        " function of x in plain jax.numpy, or by jax.pure_callback.",
         result.errors[0][1],
     )
 

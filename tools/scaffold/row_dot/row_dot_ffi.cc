@@ -59,7 +59,7 @@ kit::HandlerResult Backward(kit::CpuContext device, int64_t batch_rank,
   checks.Result("dx1", *dx1, x0.element_type(), {&n});
   if (!checks.ok()) return checks.error();
 
-  // Rows of no elements are nothing to do, however many there are.
+  // If n is 0, no result has an element. A result without n would have some.
   const int64_t rows = n == 0 ? 0 : kit::Product(checks.loops());
   return kit::Dispatch(dtypes, x0.element_type(), [&](auto t) {
     using T = kit::TypeOf<decltype(t)>;

@@ -57,9 +57,9 @@ class Case:
     function: what `kit.op` returns, or a function around one call of it.
     slots: what to call it with; None for an operand that is left out.
     attributes: further keyword arguments of the call.
-    reference: the definition in plain jax.numpy, as for `kit.op`, but with the
-      attributes bound and without residuals; by default that of the op. It is
-      evaluated in float64 (complex128).
+    reference: the definition in plain jax.numpy, or by jax.pure_callback, as
+      for `kit.op`, but with the attributes bound and without residuals; by
+      default the op's. It is evaluated in float64 (complex128).
     tolerance: factor by which errors may be larger than usual; see
       `checks.tolerance`. For ops that cancel, or that do not accumulate in
       float32 at least.
@@ -169,9 +169,10 @@ class Case:
   def _lacks_reference(self):
     attributes = ", ".join(f"{n}={x!r}" for n, x in self.attributes.items())
     return (
-        f"{self.op.name} has no reference: give `reference=` to the Case, a"
-        f" function of {', '.join(self.op.operands)} in plain jax.numpy"
-        f"{f' (with {attributes})' * bool(attributes)}, or to kit.op."
+        f"{self.op.name} has no reference: give `reference=` to kit.op, or to"
+        f" the Case, a function of {', '.join(self.op.operands)}"
+        f"{f' (with {attributes})' * bool(attributes)} in plain jax.numpy, or"
+        " by jax.pure_callback."
     )
 
   def _reference(self, *operands):
