@@ -7,6 +7,7 @@ import numpy as np
 import state_space
 
 _OURS, *_OTHERS = state_space.RECURRENCES.values()
+_N = 50  # One length for all tests: programs are compiled once.
 
 
 def _by_hand(weights, sequences):
@@ -23,7 +24,7 @@ class StateSpaceTest(absltest.TestCase):
 
   def test_prediction(self):
     weights = state_space.parameters()
-    sequences, _ = state_space.problem(jax.random.key(0), 50)
+    sequences, _ = state_space.problem(jax.random.key(0), _N)
     want = _by_hand(weights, sequences)
     predict = jax.jit(state_space.predict, static_argnums=2)
     for recurrence in state_space.RECURRENCES.values():
@@ -32,7 +33,7 @@ class StateSpaceTest(absltest.TestCase):
 
   def test_same_gradients(self):
     weights = state_space.parameters()
-    batch = state_space.problem(jax.random.key(0), 100)
+    batch = state_space.problem(jax.random.key(0), _N)
     gradient = jax.jit(jax.grad(state_space.loss), static_argnums=3)
     ours = gradient(weights, *batch, _OURS)
     for recurrence in _OTHERS:
@@ -50,11 +51,11 @@ class StateSpaceTest(absltest.TestCase):
 
   def test_it_learns(self):
     """To say 1 always has a loss of 1/6, the variance of two such numbers."""
-    losses = state_space.train(400, 50, _OURS)
+    losses = state_space.train(400, _N, _OURS)
     self.assertLess(np.mean(losses[-20:]), 1 / 12)
 
   def test_times(self):
-    for milliseconds in state_space.times(16, rounds=1).values():
+    for milliseconds in state_space.times(_N, rounds=1).values():
       self.assertGreater(milliseconds, 0)
 
 

@@ -36,7 +36,7 @@ def row_tests(suite, more):
     """
     return ["{}.test_{}".format(suite, what) for what in _ROW_TESTS + more]
 
-# What an op that chooses elements has to show beside sort, whose quick test runs
+# What an op that chooses elements has to show beside cumsum, whose quick test runs
 # all of the suite.
 _CHOICE_TESTS = [
     "every_dtype",

@@ -118,6 +118,11 @@ def _first(arg):
   return function
 
 
+def _vjp(function):
+  """In one program: outside of jit, each step of a derivative would be one."""
+  return jax.jit(lambda dy, *xs: jax.vjp(function, *xs)[1](dy))
+
+
 class ScanTest(absltest.TestCase):
   """Subclasses have `op`, `ufunc`, `values`, and `errors` of exact results."""
 
@@ -285,9 +290,9 @@ class SplitScanTest(ScanTest):
     for reverse in (False, True):
       own = slice(0, -1) if reverse else slice(1, None)
       place = -1 if reverse else 0
-      wanted = jax.vjp(lambda x: self.op(x, 1, reverse)[:, own], x)[1](dy)[0]
+      (wanted,) = _vjp(lambda x: self.op(x, 1, reverse)[:, own])(dy, x)
       run = functools.partial(scan_from, axis=1, reverse=reverse)
-      dx, dstart = jax.vjp(run, x[:, own], x[:, place])[1](dy)
+      dx, dstart = _vjp(run)(dy, x[:, own], x[:, place])
       np.testing.assert_allclose(dx, wanted[:, own], rtol=1e-12, atol=1e-12)
       np.testing.assert_allclose(
           dstart, wanted[:, place], rtol=1e-12, atol=1e-12
@@ -361,7 +366,7 @@ class ExtremumTest(SplitScanTest):
       axis = int(x.shape[1] == 5)
       for reverse in (False, True):
         run = functools.partial(self.op, axis=1 - axis, reverse=reverse)
-        dx = jax.vjp(run, x * self.sign)[1](dy)[0]
+        (dx,) = _vjp(run)(dy, x * self.sign)
         lines = [x, dy, want := np.zeros(x.shape)]
         lines = [np.moveaxis(a, axis, 0) for a in lines]
         for own, given, to in zip(*lines):

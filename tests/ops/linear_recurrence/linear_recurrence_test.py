@@ -187,7 +187,10 @@ class RecurrenceTest(absltest.TestCase):
     for own in ((4,), (3, 1), (2, 1, 1), ()) if THOROUGH else ((4,), (2, 1, 1)):
       a = self._array(np.float64, own, 3)
       jax.test_util.check_grads(
-          lambda a, b: linear_recurrence(a, b, h0, axis=1), (a, b), 1, ["rev"]
+          jax.jit(lambda a, b: linear_recurrence(a, b, h0, axis=1)),
+          (a, b),
+          1,
+          ["rev"],
       )
 
   def test_vmap_of_operands_of_which_some_have_no_loops(self):
@@ -226,9 +229,10 @@ class RecurrenceTest(absltest.TestCase):
       h = op(a, b, h0, axis=1, reverse=False, shifted=False)
       return jnp.sum(weights * h)
 
-    da, dh0 = jax.grad(loss, (0, 1))(a, h0)
+    gradient = jax.jit(jax.grad(loss, (0, 1)))
+    da, dh0 = gradient(a, h0)
     full = np.broadcast_to(a[:, None], b.shape), np.broadcast_to(h0, (2, 3))
-    of_a, of_h0 = jax.grad(loss, (0, 1))(*full)
+    of_a, of_h0 = gradient(*full)
     np.testing.assert_allclose(da, np.sum(of_a, (0, 2)), rtol=1e-12)
     np.testing.assert_allclose(dh0, np.sum(of_h0), rtol=1e-12)
 
@@ -323,7 +327,7 @@ class RecurrenceTest(absltest.TestCase):
   def test_gradients_of_complex_numbers(self):
     a, b = (self._array(np.complex128, (3, 7), seed) for seed in (1, 2))
     h0 = self._array(np.complex128, (3,), 3)
-    function = lambda a, b, h0: linear_recurrence(a, b, h0, axis=1)
+    function = jax.jit(lambda a, b, h0: linear_recurrence(a, b, h0, axis=1))
     jax.test_util.check_grads(function, (a, b, h0), 2, ["rev"])
 
   def test_steps_that_are_split_over_devices(self):
