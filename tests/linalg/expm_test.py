@@ -54,20 +54,28 @@ def _draw(dtype, *shape):
   return np.random.default_rng(shape).normal(size=shape).astype(dtype)
 
 
+def _derivative(a, direction):
+  """Returns a block of an exponential of twice as many rows."""
+  n = len(a)
+  block = np.block([[a, direction], [np.zeros_like(a), a]])
+  return _series(block)[:n, n:]
+
+
+def _limit(dtype):
+  """Returns the largest norm of a matrix that is not squared."""
+  return 3.925724783138660 if dtype == np.float32 else 5.371920351148152
+
+
 def _condition(a):
   """Returns the condition number of the exponential, in Frobenius norms.
 
-  It is |L| |A| / |e^A| for the derivative L, whose columns are blocks of
-  exponentials.
+  It is |L| |A| / |e^A| for the derivative L, whose columns are derivatives.
   """
-  n = len(a)
-  zero = np.zeros_like(a)
   columns = []
-  for i, j in np.ndindex(n, n):
-    direction = zero.copy()
+  for i, j in np.ndindex(*a.shape):
+    direction = np.zeros_like(a)
     direction[i, j] = 1
-    block = _series(np.block([[a, direction], [zero, a]]))
-    columns.append(block[:n, n:].ravel())
+    columns.append(_derivative(a, direction).ravel())
   derivative = np.linalg.norm(np.float64(columns), 2)
   return derivative * np.linalg.norm(a) / np.linalg.norm(_series(a))
 
@@ -160,8 +168,7 @@ class ExponentialTest(ExponentialTestCase):
   @parameterized.product(dtype=_DTYPES, most=(0,))
   def test_too_many_squarings(self, dtype, most):
     """As jax: NaN for those alone that need more squarings."""
-    limit = 3.925724783138660 if dtype == np.float32 else 5.371920351148152
-    size = limit * 2.0 ** (most + 1)
+    size = _limit(dtype) * 2.0 ** (most + 1)
     a = np.array([0.5, 0.99, 1.01, np.inf, np.nan, 0.3])[:, None, None]
     a = np.where(np.eye(3), -a * size, 0).astype(dtype)
     found = np.asarray(expm(a, max_squarings=most))
@@ -171,20 +178,36 @@ class ExponentialTest(ExponentialTestCase):
         np.isnan(found[:, 0, 0]).tolist(), [False] * 2 + [True] * 3 + [False]
     )
 
-  @parameterized.product(dtype=_DTYPES, size=(1e-20, 1e10))
-  def test_gradients(self, dtype, size):
-    """As jax's, for cotangents of any size; also with 2 n > 32."""
-    n = 17
-    a = (_draw(dtype, 3, n, n) / n).astype(dtype)
+  @parameterized.parameters(
+      (np.float32, 1, 1e10),
+      (np.float32, 32, 1e-20),
+      (np.float64, 5, 1e10),
+      (np.float64, 32, 1),
+  )
+  def test_gradients(self, dtype, n, size):
+    """Blocks of exponentials, for cotangents of any size, of any squarings."""
+    a = _draw(dtype, 3, n, n) / n * np.array([0.1, 1, 4])[:, None, None]
+    a = a.astype(dtype)
     dy = _draw(dtype, n, 3, n).swapaxes(0, 1)
-    dy[1] = 0
-    found = jax.vjp(expm, a)[1](dtype(size) * dy)[0] / dtype(size)
-    _, transposed = jax.vjp(jax.scipy.linalg.expm, a.astype(np.float64))
-    np.testing.assert_allclose(
-        found,
-        transposed(dy.astype(np.float64))[0],
-        atol=64 * n * jnp.finfo(dtype).eps,
-    )
+    dy[2, 0] = 0
+    found = np.asarray(jax.vjp(expm, a)[1](dtype(size) * dy)[0]) / dtype(size)
+    turned = a.swapaxes(1, 2).astype(np.float64)
+    for x, each, direction in zip(found, turned, dy.astype(np.float64)):
+      expected = _derivative(each, direction)
+      error = np.linalg.norm(x - expected)
+      bound = 8 * n * jnp.finfo(dtype).eps * np.exp(np.linalg.norm(each, 2))
+      self.assertLessEqual(error, bound * np.linalg.norm(direction))
+
+  def test_gradients_of_too_many_squarings(self):
+    """They are NaN where the exponential is: by the sums of columns of A."""
+    limit = 2 * _limit(np.float32)
+    a = np.zeros((4, 3, 3), np.float32)
+    a[0, 0], a[1, :, 0], a[2, 0, 0] = limit * 0.9, limit * 0.4, np.nan
+    expected = np.isnan(jax.scipy.linalg.expm(a, max_squarings=0))
+    self.assertEqual(expected[:, 0, 0].tolist(), [False, True, True, False])
+    function = lambda a: expm(a, max_squarings=0)
+    found = jax.vjp(function, a)[1](np.ones_like(a))[0]
+    np.testing.assert_array_equal(np.isnan(found), expected)
 
   def test_left_to_jax(self):
     with self.subTest("complex"):
@@ -200,7 +223,17 @@ class ExponentialTest(ExponentialTestCase):
       expm(np.ones((3, 4)))
 
 
-class SecondDerivativesTest(ExponentialTestCase):
+class MoreDerivativesTest(ExponentialTestCase):
+
+  def test_gradients_without_handlers(self):
+    """They are those of the installed jax."""
+    a, dy = _draw(np.float64, 2, 5, 5), _draw(np.float64, 2, 5, 5)
+    with kit.using("reference"):
+      found, wanted = (
+          jax.jit(lambda a, f=f: jax.vjp(f, a)[1](dy)[0])(a)
+          for f in (expm, jax.scipy.linalg.expm)
+      )
+    np.testing.assert_array_equal(found, wanted)
 
   def test_second_derivatives(self):
     a = _draw(np.float64, 3, 3) / 3

@@ -18,23 +18,6 @@ def _reference(a, *, max_squarings):
   return jax.scipy.linalg.expm(a, max_squarings=max_squarings)
 
 
-def _backward(a, dy, *, max_squarings):
-  """The upper right block of the exponential of [[A^T, dy], [0, A^T]].
-
-  It is the derivative at A^T in the direction dy, which is brought to norm 1.
-  """
-  n = a.shape[-1]
-  norm = jax.lax.stop_gradient(jnp.max(jnp.sum(jnp.abs(dy), axis=0), initial=0))
-  scale = jnp.where(norm > 0, norm, 1)
-  block = jnp.block([[a.mT, dy / scale], [jnp.zeros_like(a), a.mT]])
-  return (_expm(block, max_squarings=max_squarings)[:n, n:] * scale,)
-
-
-def _is_faster(a, *others, n, backward, **_):
-  del a, others
-  return 2 * n <= operands.MOST or not backward
-
-
 _expm = kit.op(
     "expm",
     library=operands.LIBRARY,
@@ -43,11 +26,7 @@ _expm = kit.op(
     reference=_reference,
     dtypes=operands.REAL,
     outputs=("y",),
-    derivatives=kit.Derivatives(backward=_backward),
-    choice=kit.Choice(
-        use_handler=lambda *_, n, **__: n <= operands.MOST,
-        is_faster=_is_faster,
-    ),
+    choice=operands.choice({}),
 )
 
 
@@ -59,8 +38,8 @@ def expm(
 
   Lanes of vectors compute a matrix each, by scaling and squaring of Pade
   approximants (Higham, SIAM J. Matrix Anal. Appl. 26, 2005), of degree 7 in
-  float32 and 13 in float64. Gradients are blocks of exponentials of matrices
-  with twice as many rows. jax computes calls with more than 32 rows, other
+  float32 and 13 in float64. Gradients are those of the approximants, scaled and
+  squared alike (Al-Mohy and Higham, SIAM J. Matrix Anal. Appl. 30, 2009). jax computes calls with more than 32 rows, other
   dtypes, `upper_triangular`, and platforms without a handler.
 
   Args:

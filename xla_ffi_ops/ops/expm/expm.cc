@@ -12,7 +12,7 @@ template <typename T>
 void Compute(const Exponentials<T>& exponentials, int64_t begin, int64_t end) {
   const int64_t n = exponentials.n, most = exponentials.max_squarings;
   linalg::MatrixCall<T> call;
-  call.memory = linalg::ExpmMemory(n);
+  call.memory = linalg::ExpmMemory(n, 1);
   call.Add(exponentials.a, 0);
   call.Add(exponentials.y, 0);
   const auto kernel = [=](auto* a)
@@ -24,7 +24,7 @@ template <typename T>
 void Compute(const ExponentialGradients<T>& gradients, int64_t begin,
              int64_t end) {
   const int64_t n = gradients.n, most = gradients.max_squarings;
-  const int64_t a = linalg::ExpmMemory(2 * n), dy = a + n * n;
+  const int64_t a = linalg::ExpmMemory(n, 2), dy = a + n * n;
   linalg::MatrixCall<T> call;
   call.memory = dy + n * n;
   call.Add(gradients.a, a);
