@@ -444,6 +444,33 @@ class SizesTest(parameterized.TestCase):
       np.testing.assert_allclose(fast(x), function(x), 1e-5, 1e-6)
 
 
+class CopiesTest(parameterized.TestCase):
+  """Rows of many elements, which become lanes as a whole, and rows again."""
+
+  # A vector and a part of one; of all squares, the last ones are smaller.
+  @parameterized.parameters(
+      *[(11, np.float32), (37, np.float64)][: 1 + THOROUGH]
+  )
+  def test_rows_of_many_elements(self, rows, dtype):
+    def function(x, y, n):
+      sums = jax.lax.scan(lambda c, t: (c + t,) * 2, x[0, 0] * 0, x.ravel())[1]
+      return sums, x.T + 2 * y, n[::-1] + 1
+
+    rng = np.random.default_rng(0)
+    draw = lambda *shape: rng.integers(-99, 99, shape)
+    x, y = draw(rows, 10, 15).astype(dtype), draw(2, 15, 10).astype(dtype)
+    n = draw(rows, 77)
+    with jax.enable_x64(dtype == np.float64):
+      fast = compile(function, strict=True)
+      inner = jax.vmap(fast, (0, None, 0))
+      # Each y is that of all rows of x.
+      found = jax.vmap(inner, (None, 0, None))(x, y, n)
+    sums = x.reshape(rows, 150).cumsum(1)
+    moved = x.swapaxes(1, 2) + 2 * y[:, None]
+    for own, want in zip(found, (sums, moved, n[:, ::-1] + 1)):
+      np.testing.assert_array_equal(own, np.broadcast_to(want, own.shape))
+
+
 class ChoiceTest(parameterized.TestCase):
   """Whether a call runs what was compiled."""
 

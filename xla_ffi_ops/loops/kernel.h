@@ -154,22 +154,13 @@ class Output {
   Stored* data_[lanes];
 };
 
-// The largest vector: 16 lanes of 8 bytes.
-inline constexpr int64_t kAlignment = 128;
 inline constexpr int64_t kTooMany = std::numeric_limits<int64_t>::max();
 
-// The bytes of n elements, for what follows to be aligned. An odd number of
-// these: with 4096 bytes between them, as 1000 steps of float32 would have, the
-// elements of a step would all compete for the same lines of the cache.
-template <typename T>
-int64_t Aligned(int64_t n) {
-  const int64_t bytes = n * static_cast<int64_t>(sizeof(T));
-  return ((bytes / kAlignment + 1) | 1) * kAlignment;
-}
+// The bytes of n elements.
 template <typename T>
 int64_t Bytes(int64_t n) {
   constexpr int64_t kMost = kTooMany / (2 * sizeof(T));
-  return n < kMost ? Aligned<T>(n) : kTooMany;
+  return n < kMost ? Aligned(n * sizeof(T)) : kTooMany;
 }
 
 // The sum of bytes, each of them at least 0.
@@ -190,13 +181,22 @@ class Scratch {
   template <typename T>
   T* Take(int64_t n) {
     T* const taken = reinterpret_cast<T*>(next_);
-    next_ += Aligned<T>(n);
+    next_ += Aligned(n * sizeof(T));
     return taken;
   }
 
  private:
   char* next_;
 };
+
+// The elements of an array as vectors: a row itself, or copies of the rows of
+// all lanes. Rows are apart. If there are as many bytes between them as a power
+// of two, each element that is stored to all of them misses the cache as often.
+template <typename V, int lanes>
+V* Elements(const Array& array, const Block& block, Scratch* scratch) {
+  if constexpr (lanes > 1) return scratch->Take<V>(array.size);
+  return static_cast<V*>(array.data) + array.map(block.row) * array.size;
+}
 
 // Numbers of lanes.
 template <int... lanes>

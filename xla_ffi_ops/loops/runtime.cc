@@ -23,6 +23,7 @@
 #include "xla_ffi_ops/handler/checks.h"
 #include "xla_ffi_ops/handler/dtype.h"
 #include "xla_ffi_ops/handler/handler.h"
+#include "xla_ffi_ops/loops/lane_copies.h"
 #include "xla_ffi_ops/loops/table.h"
 #include "xla_ffi_ops/threads/handler_result.h"
 #include "xla_ffi_ops/threads/parallel.h"
@@ -238,7 +239,9 @@ class Call : public Checks {
       return Fail(declared.name, "be a buffer", found.error().message());
     }
     Checks::Result(declared.name, **found, Expected(), Core(declared));
-    if (ok()) results_.push_back(Checked(declared, **found));
+    if (!ok()) return;
+    results_.push_back(Checked(declared, **found));
+    results_.back().map.stride[0] = 1;
   }
 
   Array Checked(const Declared& declared, const ffi::AnyBuffer& buffer) {
@@ -317,24 +320,57 @@ class Call : public Checks {
            "others");
       return error();
     }
-    const int64_t bytes = kernel.memory(sizes_.data(), lanes);
-    if (bytes == std::numeric_limits<int64_t>::max()) throw std::bad_alloc();
+    const int64_t own = kernel.memory(sizes_.data(), lanes);
+    const int64_t copied = lanes == 1 ? 0 : CopiedBytes(kernel, lanes);
+    if (own >= std::numeric_limits<int64_t>::max() - copied) {
+      throw std::bad_alloc();
+    }
     // A thread takes blocks for some 20 microseconds.
     const int64_t grain = std::max<int64_t>(
         1, 20000 / std::max<int64_t>(1, kernel.work(sizes_.data())));
     return ParallelFor(
         device.pool, (rows + lanes - 1) / lanes, grain,
         [operands = std::move(operands_), results = std::move(results_),
-         sizes = std::move(sizes_), rows, lanes, bytes,
-         run = kernel.run](int64_t begin, int64_t end) {
+         sizes = std::move(sizes_), rows, lanes, bytes = own + copied,
+         &kernel](int64_t begin, int64_t end) {
           char* const scratch = bytes > 0 ? kept.Get(bytes) : nullptr;
           for (int64_t i = begin; i < end; ++i) {
-            run({operands.data(), results.data(), sizes.data(), scratch,
-                 i * lanes, rows - 1},
-                lanes);
+            Run(kernel, lanes,
+                {operands.data(), results.data(), sizes.data(), scratch,
+                 i * lanes, rows - 1});
           }
           kept.FreeIfLarge();
         });
+  }
+
+  // The bytes of the copies that a kernel has as lanes.
+  int64_t CopiedBytes(const Kernel& kernel, int64_t lanes) const {
+    const int64_t vector = lanes * kernel.lane_bytes;
+    int64_t bytes = 0;
+    for (const int i : kernel.from_rows) {
+      bytes += Aligned(operands_[i].size * vector);
+    }
+    for (const int i : kernel.to_rows) {
+      bytes += Aligned(results_[i].size * vector);
+    }
+    return bytes;
+  }
+
+  static void Run(const Kernel& kernel, int64_t lanes, const Block& block) {
+    if (lanes == 1) return kernel.run(block, lanes);
+    const int64_t vector = lanes * kernel.lane_bytes;
+    char* place = block.scratch;
+    for (const int i : kernel.from_rows) {
+      const Array& array = block.operands[i];
+      CopyToLanes(array, block, kernel.lane_bytes, vector, place);
+      place += Aligned(array.size * vector);
+    }
+    kernel.run(block, lanes);
+    for (const int i : kernel.to_rows) {
+      const Array& array = block.results[i];
+      CopyToRows(array, block, kernel.lane_bytes, vector, place);
+      place += Aligned(array.size * vector);
+    }
   }
 
   const Table& table_;

@@ -12,6 +12,16 @@
 
 namespace xla_ffi_ops::lanes {
 
+// The largest vector: 16 lanes of 8 bytes.
+inline constexpr int64_t kAlignment = 128;
+
+// So many bytes or more, for what follows to be aligned. An odd number of
+// vectors: with 4096 bytes between them, as 1000 steps of float32 would have,
+// the elements of a step would all compete for the same lines of the cache.
+inline int64_t Aligned(int64_t bytes) {
+  return ((bytes / kAlignment + 1) | 1) * kAlignment;
+}
+
 // An operand or a result of a call.
 struct Array {
   void* data;
@@ -93,14 +103,18 @@ struct Value {
 
 // One compiled core.
 struct Kernel {
-  List<Type> types;      // of all operands, and then of all results
-  List<int64_t> sizes;   // of the dimensions, or kOpen
-  List<Value> values;    // of the attributes
-  List<int> shared;      // the operands that it reads once for all lanes
+  List<Type> types;     // of all operands, and then of all results
+  List<int64_t> sizes;  // of the dimensions, or kOpen
+  List<Value> values;   // of the attributes
+  List<int> shared;     // the operands that it reads once for all lanes
+  // Operands and results. With several lanes, `scratch` begins with copies of
+  // them: an element of all lanes, and then the next one. The runtime makes
+  // those of operands before it runs, and reads those of results after it.
+  List<int> from_rows, to_rows;
   int64_t lane_bytes;    // a vector has so many bytes for each lane
   List<int64_t> widths;  // the numbers of lanes that it is compiled for
   int64_t (*work)(const int64_t* sizes);  // nanoseconds for a row, about
-  // The bytes of `scratch`; the largest int64_t if there are too many.
+  // The other bytes of `scratch`; the largest int64_t if there are too many.
   int64_t (*memory)(const int64_t* sizes, int64_t lanes);
   void (*run)(const Block& block, int64_t lanes);
 };

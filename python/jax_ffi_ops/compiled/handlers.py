@@ -147,7 +147,7 @@ class Handlers(Library):
       if self.refusal(backward):
         return None
       rows, shared = self._rows(received, backward)
-      bytes_ = handler.element_bytes(self._kernel(backward))
+      bytes_ = self._kernel(backward).element_bytes
       lanes = None if exported else _lanes(bytes_, rows)
       wanted = _Wanted(backward, shared if lanes != 1 else (), lanes)
       if wanted not in self._found:
@@ -191,7 +191,7 @@ class Handlers(Library):
 
   def _text(self, wanted):
     kernel = self._kernel(wanted.backward, wanted.shared)
-    macros = _macros(handler.element_bytes(kernel), wanted.lanes)
+    macros = _macros(kernel.element_bytes, wanted.lanes)
     name = self._target(wanted)
     for i in itertools.count():
       target = f"{name}_{i}" if i else name

@@ -80,14 +80,6 @@ def _wrapped(line: str) -> str:
   )
 
 
-def element_bytes(kernel: Kernel) -> int:
-  """Returns the size that decides how many lanes a vector has."""
-  dtypes = [cpp.real(x.dtype) for x in kernel.arrays]
-  if any(map(cpp.is_float, dtypes)):
-    return 8 if any(cpp.scalar(x) == "double" for x in dtypes) else 4
-  return 8 if all(x.itemsize == 8 for x in dtypes) else 4
-
-
 def _dimensions(kernels: Iterable[Kernel]) -> list[str]:
   """Returns the core dimensions of a handler, in order."""
   return list(
@@ -115,7 +107,7 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
       "",
       f"// {sizes or 'All sizes'}: {arrays}.",
       f"struct {kernel.name} {{",
-      f"  static constexpr int kBytes = {element_bytes(kernel)};",
+      f"  static constexpr int kBytes = {kernel.element_bytes};",
       "",
       "  static int64_t Work([[maybe_unused]] const int64_t* sizes) {",
       *_sizes(kernel, "sizes"),
@@ -133,11 +125,11 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
       "  XLA_FFI_OPS_HD static void Run(const Block& block) {",
       "    XLA_FFI_OPS_LANE_TYPES(kBytes, kLanes);",
       *_sizes(kernel, "block.sizes"),
-      *(_array("in", *x) for x in enumerate(kernel.operands)),
-      *(_array("out", *x) for x in enumerate(kernel.results)),
   ]
-  if writer.scratch:
+  if writer.scratch or any(x.in_lanes for x in kernel.arrays):
     yield "    Scratch scratch(block);"
+  yield from (_array("in", *x) for x in enumerate(kernel.operands))
+  yield from (_array("out", *x) for x in enumerate(kernel.results))
   for ctype, n, name in writer.scratch:
     yield f"    {ctype}* const {name} = scratch.Take<{ctype}>({n});"
   yield from ["  " + line for line in writer.text()]
@@ -153,6 +145,11 @@ def _memory(scratch) -> str:
 def _array(kind: str, i: int, array: Array) -> str:
   dtype = cpp.real(array.dtype)
   stored, vector = cpp.stored(dtype), cpp.vector(dtype)
+  if array.in_lanes:
+    of = {"in": "operands", "out": "results"}[kind]
+    ctype = f"const {vector}" if kind == "in" else vector
+    elements = f"Elements<{ctype}, kLanes>(block.{of}[{i}], block, &scratch)"
+    return f"    {ctype}* const {kind}{i} = {elements};"
   if array.shared:
     scalar = cpp.scalar(dtype)
     of = f"[[maybe_unused]] const SharedInput<{stored}, {scalar}>"
@@ -206,8 +203,8 @@ def _table(op, target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
   for i, kernel in enumerate(kernels):
     yield from _entry(op, i, kernel, dims)
   entries = (
-      f"{{kTypes{i}, kSizes{i}, kValues{i}, kShared{i}, {k.name}::kBytes,"
-      f" kWidths<{k.name}>, {k.name}::Work, Memory<{k.name}>, Run<{k.name}>}}"
+      f"{{kTypes{i}, kSizes{i}, kValues{i}, kShared{i}, kFromRows{i},"
+      f" kToRows{i}, {k.name}::kBytes, kWidths<{k.name}>, {k.name}::Work, Memory<{k.name}>, Run<{k.name}>}}"
       for i, k in enumerate(kernels)
   )
   yield from _list("Kernel", "kKernels", entries)
@@ -239,3 +236,9 @@ def _entry(op, i, kernel, dims) -> Iterator[str]:
   yield from _list("Value", f"kValues{i}", values)
   shared = (str(j) for j, x in enumerate(kernel.operands) if x.shared)
   yield from _list("int", f"kShared{i}", shared)
+  for name, arrays in [
+      ("kFromRows", kernel.operands),
+      ("kToRows", kernel.results),
+  ]:
+    numbers = (str(j) for j, x in enumerate(arrays) if x.in_lanes)
+    yield from _list("int", f"{name}{i}", numbers)

@@ -16,6 +16,7 @@ from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.dtypes import is_differentiable
 from jax_ffi_ops.loops import complex_numbers
+from jax_ffi_ops.loops import copies
 from jax_ffi_ops.loops import cpp
 from jax_ffi_ops.loops import errors
 from jax_ffi_ops.loops import families as families  # All rules.
@@ -34,12 +35,21 @@ _SOME_SIZE = 8
 
 @dataclasses.dataclass(frozen=True)
 class Array:
-  """An operand or a result of a handler."""
+  """An operand or a result of a handler.
+
+  Attributes:
+    name: of it.
+    dims: of its core: sizes, and names of open ones.
+    dtype: of its elements.
+    shared: whether all rows have it in common.
+    in_lanes: whether a kernel has a copy of it, as vectors: see copies.py.
+  """
 
   name: str
   dims: tuple[str, ...]
   dtype: np.dtype
   shared: bool = False
+  in_lanes: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,8 +81,20 @@ class Kernel:
     return self.operands + self.results
 
   @property
+  def element_bytes(self) -> int:
+    return _element_bytes(self.arrays)
+
+  @property
   def sizes(self) -> Core:
     return {d: n for d, n in self.core.items() if d not in self.attributes}
+
+
+def _element_bytes(arrays: Sequence[Array]) -> int:
+  """Returns the size that decides how many lanes a vector has."""
+  dtypes = [cpp.real(x.dtype) for x in arrays]
+  if any(map(cpp.is_float, dtypes)):
+    return 8 if any(cpp.scalar(x) == "double" for x in dtypes) else 4
+  return 8 if all(x.itemsize == 8 for x in dtypes) else 4
 
 
 def kernels_of(
@@ -196,7 +218,9 @@ def _kernel(op, name, core, dtypes, shared, backward):
   function = forward
   if backward:
     function, operands, results = _pull_back(forward, operands, results)
-  writer, unread = _written(name, aval, function, operands, results)
+  closed = _simplified(function, aval, operands)
+  operands, results = _with_copies(closed, aval, operands, results)
+  writer, unread = _written(name, aval, closed, operands, results)
   return Kernel(
       name,
       core,
@@ -207,6 +231,23 @@ def _kernel(op, name, core, dtypes, shared, backward):
       unread,
       backward,
   )
+
+
+def _with_copies(closed, aval, operands, results):
+  """Returns the operands and the results, and which of them are copied."""
+  element_bytes = _element_bytes([*operands, *results])
+
+  def copied(array, is_worth):
+    shape, dtype = complex_numbers.stored(aval(array).shape, array.dtype)
+    is_alike = dtype.itemsize == element_bytes and not array.shared
+    return dataclasses.replace(array, in_lanes=is_alike and is_worth(shape))
+
+  operands = [
+      copied(x, copies.is_worth_reading) if is_read else x
+      for x, is_read in zip(operands, copies.read(closed.jaxpr), strict=True)
+  ]
+  is_worth = lambda shape: copies.is_worth_writing(shape, element_bytes)
+  return operands, [copied(x, is_worth) for x in results]
 
 
 def _pull_back(forward, operands, results):
@@ -276,12 +317,16 @@ def _traced(trace, *args):
     ) from error
 
 
-def _written(name, aval, function, operands, results):
-  """Returns the text of a function of arrays, and what it does not read."""
+def _simplified(function, aval, operands):
+  """Returns the jaxpr of a function of arrays, as it is written."""
   closed = _traced(jax.make_jaxpr(function), *map(aval, operands))
   jaxprs.check_effects(closed.jaxpr)
   closed = jaxprs.needed(closed)
-  closed = hoisting.hoisted(complex_numbers.in_reals(closed))
+  return hoisting.hoisted(complex_numbers.in_reals(closed))
+
+
+def _written(name, aval, closed, operands, results):
+  """Returns the text of a jaxpr, and what it does not read."""
   writer = Writer(name)
   body = Body(writer)
 
@@ -291,9 +336,10 @@ def _written(name, aval, function, operands, results):
     return values.Memory.of(buffer, shape, dtype, not x.shared)
 
   # A small operand is read once, not in each step of a loop.
+  kinds = {False: values.Kind.OPERAND, True: values.Kind.COPY}
   inputs = [
-      body.loaded(memory(values.Kind.OPERAND, "in", *x))
-      for x in enumerate(operands)
+      body.loaded(memory(kinds[x.in_lanes], "in", i, x))
+      for i, x in enumerate(operands)
   ]
   to = [memory(values.Kind.RESULT, "out", *x) for x in enumerate(results)]
   outvars = closed.jaxpr.outvars

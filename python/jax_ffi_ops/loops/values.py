@@ -28,9 +28,14 @@ class Kind(enum.Enum):
   """What a buffer is."""
 
   OPERAND = enum.auto()  # Its lanes are rows, which are apart.
+  COPY = enum.auto()  # Of an operand: all lanes of an element are a vector.
   RESULT = enum.auto()
   TABLE = enum.auto()  # A constant.
-  OWN = enum.auto()  # An array of the kernel: a plain pointer in C++.
+  OWN = enum.auto()  # An array of the kernel.
+
+
+# These are plain pointers in C++.
+POINTERS = (Kind.COPY, Kind.OWN)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -171,7 +171,7 @@ def _sin_cos(body, equation, x):
   """Computes both in one if both are read."""
   writer, n = body.writer, cpp.dim(x.size)
   x = writer.in_memory(x)
-  if not x.is_contiguous or x.buffer.kind != values.Kind.OWN:
+  if not x.is_contiguous or x.buffer.kind not in values.POINTERS:
     x = writer.copied(x, x.lanes)
   (other,) = {"cos", "sin"} - {equation.name}
   twin = body.twin(equation, other)

@@ -131,7 +131,7 @@ def _copied(body, x, lanes=None) -> values.Memory:
 
 def _kept(body, x, lanes) -> values.Memory:
   """Returns matrices that a kernel may read."""
-  if isinstance(x, values.Memory) and x.buffer.kind == values.Kind.OWN:
+  if isinstance(x, values.Memory) and x.buffer.kind in values.POINTERS:
     if x.is_contiguous and x.lanes == lanes:
       return x
   return _copied(body, x, lanes)

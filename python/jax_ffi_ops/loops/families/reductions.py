@@ -202,7 +202,7 @@ def _in_tiles(body, equation, a, b, ranks):
 def _contiguous(body, x):
   """Returns an array as a plain array of C++."""
   x = body.writer.in_memory(x)
-  is_plain = x.buffer.kind in (values.Kind.OWN, values.Kind.TABLE)
+  is_plain = x.buffer.kind in (*values.POINTERS, values.Kind.TABLE)
   return x if is_plain and x.is_contiguous else body.writer.copied(x, x.lanes)
 
 
