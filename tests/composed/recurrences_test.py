@@ -146,7 +146,7 @@ class RecurrencesTest(parameterized.TestCase):
         lambda x: discounted_returns(x, 0.5),
         lambda x: gae(x, 0.5, values, 0.75),
     )
-    results = lambda x: [function(x) for function in functions]
+    results = programs.jit(lambda x: [function(x) for function in functions])
     gradients = programs.jit(
         lambda x: [
             jax.grad(lambda x: jnp.sum(function(x)))(x)
@@ -163,10 +163,10 @@ class RecurrencesTest(parameterized.TestCase):
   def test_gradients(self):
     x, alpha = self._uniform(7, 3), self._uniform(3)
     jax.test_util.check_grads(
-        lambda x, alpha: ema(x, alpha, axis=0), (x, alpha), 2, ["rev"]
+        jax.jit(lambda x, alpha: ema(x, alpha, axis=0)), (x, alpha), 2, ["rev"]
     )
     jax.test_util.check_grads(
-        lambda *xs: gae(*xs, 0.75),
+        jax.jit(lambda *xs: gae(*xs, 0.75)),
         (x[1:], self._uniform(6, 3), x),
         1,
         ["rev"],

@@ -361,12 +361,20 @@ class ExtremumTest(SplitScanTest):
     shape = (5, 60)
     x = rng.integers(0, 5, shape) * 1.0 + 3 * np.arange(shape[1]) // 10
     x[[0, 0, 1], [40, 41, 0]] = np.nan
-    for x in (x, x[:, :6], x.T, x.T[:6]):
-      dy = rng.normal(size=x.shape)
-      axis = int(x.shape[1] == 5)
-      for reverse in (False, True):
-        run = functools.partial(self.op, axis=1 - axis, reverse=reverse)
-        (dx,) = _vjp(run)(dy, x * self.sign)
+    xs = [x, x[:, :6], x.T, x.T[:6]]
+    dys = [rng.normal(size=x.shape) for x in xs]
+    across = [0, 0, 1, 1]
+
+    def scans(xs, reverse):
+      return [
+          self.op(x, axis=1 - axis, reverse=reverse)
+          for x, axis in zip(xs, across)
+      ]
+
+    for reverse in (False, True):
+      run = functools.partial(scans, reverse=reverse)
+      (dxs,) = _vjp(run)(dys, [x * self.sign for x in xs])
+      for x, dy, dx, axis in zip(xs, dys, dxs, across):
         lines = [x, dy, want := np.zeros(x.shape)]
         lines = [np.moveaxis(a, axis, 0) for a in lines]
         for own, given, to in zip(*lines):
