@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws what was measured and what was forecast, and the fits, into a PNG."""
 
+import logging
 import os
 import tempfile
 from unittest import mock
@@ -9,7 +10,9 @@ import numpy as np
 
 # Imported, matplotlib asks fontconfig's fc-list for fonts, which complains on
 # stderr where it cannot write a cache, and keeps the answer in a cache of its
-# own. The chart's font is matplotlib's: fc-list is hidden, the cache goes.
+# own. The chart's font is matplotlib's: fc-list is hidden, the cache goes. On a
+# busy machine that takes seconds, which would be a warning.
+logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 with (
     tempfile.TemporaryDirectory() as _folder,
     mock.patch.dict(os.environ, PATH=os.devnull, MPLCONFIGDIR=_folder),
