@@ -98,18 +98,16 @@ def python_ops(name, ops, cpu_only = [], forward_only = [], more = {}, uses = {}
     _sources(ops)
 
 def _sources(ops):
-    # For the test of docs/errors.md.
+    visibility = ["//python/jax_ffi_ops:__pkg__"]
     native.filegroup(
         name = "handlers",
         srcs = ["//xla_ffi_ops/ops/{0}:{0}_ffi.cc".format(op) for op in ops],
-        visibility = ["//docs:__pkg__"],
+        visibility = visibility,
     )
-
-    # For //tests:rooms_test.
     native.filegroup(
         name = "sources",
         srcs = ["//xla_ffi_ops/ops/{}:sources".format(op) for op in ops],
-        visibility = ["//tests:__pkg__"],
+        visibility = visibility,
     )
 
 def python_family(name, ops):
