@@ -30,18 +30,19 @@ def _map_over(function: _Function, loops: Sequence[Shape], axis: int):
   sizes = [dims[0] for dims in loops if dims]
   full = next((size for size in sizes if size != 1), 1)
   inner = _map_over(function, [dims[1:] for dims in loops], axis)
-  axes = [axis if dims and dims[0] == full else None for dims in loops]
+  is_mapped = lambda dims: dims and dims[0] == full != 1
+  axes = [axis if is_mapped(dims) else None for dims in loops]
 
   def looped(*operands):
     # A dimension of 1 that is broadcast is dropped: vmap then copies nothing.
-    return jax.vmap(inner, axes, axis)(
-        *(
-            operand
-            if own is not None or not dims
-            else jnp.squeeze(operand, axis)
-            for operand, own, dims in zip(operands, axes, loops, strict=True)
-        )
+    operands = (
+        operand if own is not None or not dims else jnp.squeeze(operand, axis)
+        for operand, own, dims in zip(operands, axes, loops, strict=True)
     )
+    if full == 1:  # XLA has less code for one, which is no batch.
+      found = inner(*operands)
+      return jax.tree.map(lambda x: jnp.expand_dims(x, axis), found)
+    return jax.vmap(inner, axes, axis)(*operands)
 
   return looped
 
