@@ -52,8 +52,9 @@ def _backward(w, v, dw, dv, *, symmetrize):
   return ((da + da.T) / 2 if symmetrize else da,)
 
 
-# A call of one matrix fills one lane of 16.
-_CHOICE = operands.choice({1: 2})
+# A call of one matrix fills one lane of 16. LAPACK's is faster from 24 rows on;
+# below, what turns its signs takes longer than the handler.
+_CHOICE = operands.choice({24: 2})
 
 _eigh = kit.op(
     "eigh",
