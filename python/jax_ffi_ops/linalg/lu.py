@@ -61,12 +61,17 @@ def _solve_reference(lu, order, b, *, transpose, conjugate):
 
 
 def _solve_backward(lu, order, x, dx, *, transpose, conjugate):
-  """op(A)^-T dx for b; for op(A), minus its product with x^T; P A = L U."""
+  """op(A)^-T dx for b; for op(A), minus y z^T: its product with x^T; P A = L U.
+
+  That of few columns is never formed: L^T y and U z are smaller.
+  """
   db = _lu_solve(lu, order, dx, transpose=not transpose, conjugate=conjugate)
-  da = -(x @ db.mT if transpose else db @ x.mT)
-  da = (jnp.conj(da) if conjugate else da)[order]
-  dl = jnp.tril(da @ jnp.triu(lu).mT, -1)
-  return dl + jnp.triu(_unit_lower(lu).mT @ da), db
+  y, z = (x, db) if transpose else (db, x)
+  if conjugate:
+    y, z = jnp.conj(y), jnp.conj(z)
+  y = y[order]
+  dl = jnp.tril(y @ (jnp.triu(lu) @ z).mT, -1)
+  return -(dl + jnp.triu((_unit_lower(lu).mT @ y) @ z.mT)), db
 
 
 _lu_solve = kit.op(
