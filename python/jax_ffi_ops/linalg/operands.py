@@ -63,6 +63,8 @@ def inexact(
     return None
   try:
     found = [jnp.asarray(a) for a in arrays]
+    if all(jax.typeof(a).weak_type for a in found):
+      return None  # So are some results of jax.
     dtype = jnp.result_type(*found)
     if not jnp.issubdtype(dtype, jnp.inexact):
       dtype = jax.eval_shape(jnp.sqrt, jax.ShapeDtypeStruct((), dtype)).dtype
