@@ -458,14 +458,14 @@ class CopiesTest(parameterized.TestCase):
 
     rng = np.random.default_rng(0)
     draw = lambda *shape: rng.integers(-99, 99, shape)
-    x, y = draw(rows, 10, 15).astype(dtype), draw(2, 15, 10).astype(dtype)
+    x, y = draw(rows, 16, 32).astype(dtype), draw(2, 32, 16).astype(dtype)
     n = draw(rows, 77)
     with jax.enable_x64(dtype == np.float64):
       fast = compile(function, strict=True)
       inner = jax.vmap(fast, (0, None, 0))
       # Each y is that of all rows of x.
       found = jax.vmap(inner, (None, 0, None))(x, y, n)
-    sums = x.reshape(rows, 150).cumsum(1)
+    sums = x.reshape(rows, 512).cumsum(1)
     moved = x.swapaxes(1, 2) + 2 * y[:, None]
     for own, want in zip(found, (sums, moved, n[:, ::-1] + 1)):
       np.testing.assert_array_equal(own, np.broadcast_to(want, own.shape))

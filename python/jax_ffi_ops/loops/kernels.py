@@ -22,6 +22,7 @@ from jax_ffi_ops.loops import errors
 from jax_ffi_ops.loops import families as families  # All rules.
 from jax_ffi_ops.loops import hoisting
 from jax_ffi_ops.loops import jaxprs
+from jax_ffi_ops.loops import rewriting
 from jax_ffi_ops.loops import values
 from jax_ffi_ops.loops.body import Body
 from jax_ffi_ops.loops.recompute import recomputing
@@ -242,12 +243,16 @@ def _with_copies(closed, aval, operands, results):
     is_alike = dtype.itemsize == element_bytes and not array.shared
     return dataclasses.replace(array, in_lanes=is_alike and is_worth(shape))
 
+  flat = rewriting.without_calls(closed.jaxpr)
   operands = [
       copied(x, copies.is_worth_reading) if is_read else x
-      for x, is_read in zip(operands, copies.read(closed.jaxpr), strict=True)
+      for x, is_read in zip(operands, copies.read(flat), strict=True)
   ]
-  is_worth = lambda shape: copies.is_worth_writing(shape, element_bytes)
-  return operands, [copied(x, is_worth) for x in results]
+  results = [
+      copied(x, lambda n: copies.is_worth_writing(n, element_bytes, is_outside))
+      for x, is_outside in zip(results, copies.written(flat), strict=True)
+  ]
+  return operands, results
 
 
 def _pull_back(forward, operands, results):
