@@ -27,8 +27,6 @@ _OPTIONS = (
     "-fexceptions",
     "-fthreadsafe-statics",
     "-fvisibility=default",
-    # Else two versions of a handler share their static variables.
-    "-fno-gnu-unique",
     "-ffunction-sections",
     "-Wl,--gc-sections,--exclude-libs,ALL",
 )

@@ -37,6 +37,10 @@ _FLAGS = (
     "-w",
 )
 
+# Else two versions of a handler share their static variables. Other compilers
+# know no such symbols.
+_GCC = ("-fno-gnu-unique",)
+
 # What g++'s -O3 does for scalar code without unrolling all its loops, which takes
 # five times as long: a hidden Markov model of 16 states compiles in 0.6 s.
 _GCC_SCALARS = (
@@ -81,9 +85,14 @@ class Compiler(NamedTuple):
   def is_zig(self) -> bool:
     return os.path.basename(self.command[0]) == "zig"
 
+  @property
+  def is_gcc(self) -> bool:
+    return "clang" not in self.version and not self.is_zig
+
   def flags(self, has_vectors: bool = True) -> tuple[str, ...]:
     """Returns the flags for a text, at the CPU level of this process."""
-    own = _FLAGS if has_vectors else (*_FLAGS, *self._of_scalars())
+    own = (*_FLAGS, *(_GCC if self.is_gcc else ()))
+    own = own if has_vectors else (*own, *self._of_scalars())
     level = _LEVELS[cpu.cpu_level()]
     if self.is_zig:  # Without one, it is "native"; and it sanitizes.
       level = level.replace("-", "_") or "baseline"
@@ -91,8 +100,7 @@ class Compiler(NamedTuple):
     return (*own, f"-march={level}") if level else own
 
   def _of_scalars(self):
-    is_gcc = "clang" not in self.version and not self.is_zig
-    return ("-O2", *_GCC_SCALARS) if is_gcc else ("-O2",)
+    return ("-O2", *_GCC_SCALARS) if self.is_gcc else ("-O2",)
 
   def key(self, has_vectors: bool = True) -> tuple[str, ...]:
     """Returns what of it an object depends on."""
@@ -131,8 +139,10 @@ class Compiler(NamedTuple):
 
     g++ and clang++ look for it beside the header, with `.gch` after its name.
     """
+    # clang++ asks for the header's file later, which has been moved by then.
+    own = () if self.is_gcc else ("-Xclang", f"-fmodules-embed-file={header}")
     # Without "-c", g++ takes options for the linker as a wish to link.
-    return (*self.command, *self.flags(has_vectors), *options,
+    return (*self.command, *self.flags(has_vectors), *options, *own,
             "-c", "-x", "c++-header", header, "-o", made)  # fmt: skip
 
 
