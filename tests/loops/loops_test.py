@@ -131,17 +131,17 @@ class LorenzTest(parameterized.TestCase):
     """jax adds up the gradient of what rows share; no row has its own."""
     y, parameters, dts = _operands(7, 3)
     loss = lambda own: jnp.sum(lorenz.lorenz(y, own, dts) ** 2)
+    with jax.enable_x64(True):
+      reference = jax.vmap(lorenz.reference, (0, None, 0))
+      wide = np.float64(y), np.float64(dts)
+      function = lambda own: jnp.sum(reference(wide[0], own, wide[1]) ** 2)
+      expected = jax.jit(jax.grad(function))(np.float64(parameters[0]))
+    scale = np.max(np.abs(expected))
     for core in (None, Core([], {}, (1, math.inf))):
       with mock.patch.object(Cores, "find", lambda *_, core=core: core):
         text = str(jax.make_jaxpr(jax.grad(loss))(parameters[0]))
         got = jax.jit(jax.grad(loss))(parameters[0])
       self.assertNotIn("lorenz_bwd", text)
-      with jax.enable_x64(True):
-        reference = jax.vmap(lorenz.reference, (0, None, 0))
-        wide = np.float64(y), np.float64(dts)
-        function = lambda own: jnp.sum(reference(wide[0], own, wide[1]) ** 2)
-        expected = jax.grad(function)(np.float64(parameters[0]))
-      scale = np.max(np.abs(expected))
       np.testing.assert_allclose(
           got, expected, rtol=0, atol=80 * 3 * _EPS * scale
       )
