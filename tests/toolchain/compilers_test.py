@@ -49,6 +49,14 @@ class CompilersTest(testing.ToolchainTest):
     found = compilers.compiler()
     self.assertEqual(found.command, (str(self.home / "clang++"),))
 
+  def test_options_that_only_some_know(self):
+    gcc = compilers.Compiler(("/g++",), "g++ (Debian 12.2.0-14) 12.2.0")
+    clang = compilers.Compiler(("/clang++",), "Debian clang version 14.0.6")
+    for one, is_gcc in ((gcc, True), (clang, False)):
+      self.assertEqual("-fno-gnu-unique" in one.flags(), is_gcc)
+      command = " ".join(one.precompiling("x.h", "x.h.gch", []))
+      self.assertEqual("-fmodules-embed-file=x.h" in command, not is_gcc)
+
   def test_one_that_fails_is_passed_over(self):
     self.script("", "clang++")
     (self.home / "g++").write_text("#!/bin/sh\nexit 3\n")
