@@ -15,10 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from jax_ffi_ops import kit
+from jax_ffi_ops import linalg
 from jax_ffi_ops.compiled import compile  # pylint: disable=redefined-builtin
 from jax_ffi_ops.compiled import NotCompiledWarning
 from jax_ffi_ops.compiled import speed
 from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
+from jax_ffi_ops.ops.cumsum import cumsum
 
 # Sums of fewer than 100 products: what jax and the handler round differently.
 _RTOL = 1e-4
@@ -272,6 +274,27 @@ class CompileTest(parameterized.TestCase):
     np.testing.assert_allclose(found, outer(_X), _RTOL)
     np.testing.assert_allclose(jitted(_X), expected)
     self.assertLen(fast.libraries, 1)
+
+  def test_ops(self):
+    """Also those that have the names of jax's primitives."""
+    a = np.float32([[4, 2, 0], [0, 3, 1], [1, 0, 5]])  # Is symmetrized.
+
+    def function(a, b):
+      def step(x, _):
+        return linalg.solve(a, cumsum(x)), None
+
+      x, _ = jax.lax.scan(step, b, None, length=2)
+      return linalg.cholesky(a), linalg.qr(a), x
+
+    fast = compile(function, strict=True)
+    b = np.float32([1, 2, 3])
+    loss = lambda f: lambda a: sum(map(jnp.sum, jax.tree.leaves(f(a, b))))
+    for got, want in zip(
+        jax.tree.leaves((fast(a, b), jax.grad(loss(fast))(a))),
+        jax.tree.leaves((function(a, b), jax.grad(loss(function))(a))),
+        strict=True,
+    ):
+      np.testing.assert_allclose(got, want, _RTOL, 1e-5)
 
   def test_arrays_of_keys(self):
     def drawn(keys):

@@ -18,6 +18,7 @@ from jax_ffi_ops.kit.dtypes import is_differentiable
 from jax_ffi_ops.loops import complex_numbers
 from jax_ffi_ops.loops import copies
 from jax_ffi_ops.loops import cpp
+from jax_ffi_ops.loops import definitions
 from jax_ffi_ops.loops import errors
 from jax_ffi_ops.loops import families as families  # All rules.
 from jax_ffi_ops.loops import hoisting
@@ -325,6 +326,7 @@ def _traced(trace, *args):
 def _simplified(function, aval, operands):
   """Returns the jaxpr of a function of arrays, as it is written."""
   closed = _traced(jax.make_jaxpr(function), *map(aval, operands))
+  closed = definitions.in_place_of_ops(closed)
   jaxprs.check_effects(closed.jaxpr)
   closed = jaxprs.needed(closed)
   return hoisting.hoisted(complex_numbers.in_reals(closed))

@@ -24,6 +24,9 @@ from jax_ffi_ops.kit.load.library import Library
 from jax_ffi_ops.kit.primitives import partitioning
 from jax_ffi_ops.kit.primitives import sharding
 
+# What ops stand for, by their primitives.
+references: dict[jex_core.Primitive, Callable[..., Sequence[jax.Array]]] = {}
+
 
 def register(
     primitive: jex_core.Primitive,
@@ -42,6 +45,8 @@ def register(
     platforms: where there is a handler.
     calls_back: whether XLA may ask how to split a call also without one.
   """
+
+  references[primitive] = reference
 
   def by_reference(ctx, *operands, call):
     function = functools.partial(reference, call=call)

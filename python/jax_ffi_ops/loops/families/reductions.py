@@ -125,7 +125,8 @@ def _dot(body, equation, a, b):
 def _has_neighbors(equation, x, y):
   """Returns whether four elements can be a vector where there is one lane."""
   floats = all(cpp.is_float(v.aval.dtype) for v in equation.of.invars)
-  return floats and x.shape[2] > 1 and max(x.shape[1], y.shape[1]) >= 4
+  sizes = x.shape[1], y.shape[1]
+  return floats and x.shape[2] > 1 and min(sizes) > 0 and max(sizes) >= 4
 
 
 def _dot_neighbors(body, equation, x, y, lanes):
