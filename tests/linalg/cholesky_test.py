@@ -33,6 +33,17 @@ class CholeskyTest(testing.OpTest):
       tolerance=4.0,
   )
 
+  def targets_of(self, case):
+    """The reference of a triangle has other gradients than the handler.
+
+    They are those of newer versions of jax. `cholesky` makes them of the
+    handler's; FactorsTest.test_gradients compares them.
+    """
+    targets = super().targets_of(case)
+    if case.attributes["symmetrize"] or jax.__version_info__ < (0, 11, 2):
+      return targets
+    return [x for x in targets if not x.is_backward]
+
 
 def _kinds(n, dtype):
   """Yields Hermitian matrices that are definite, [3, n, n]."""
