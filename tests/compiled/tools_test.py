@@ -90,6 +90,15 @@ class ToolsTest(absltest.TestCase):
     for before, after in found.values():
       self.assertGreater(min(before, after), 0)
 
+  def test_benchmark_of_what_is_not_compiled(self):
+    printed = io.StringIO()
+    step = lambda x, power: jnp.fft.fft(x**power).real
+    fast = jax_ffi_ops.compile(step, static_argnames="power")
+    with self.assertWarns(NotCompiledWarning):
+      with contextlib.redirect_stdout(printed):
+        self.assertEqual(fast.benchmark(jnp.ones(4), rows=(1,), power=2), {})
+    self.assertRegex(printed.getvalue(), "Nothing is compiled:\n.*fft: there")
+
   def test_answers_that_cannot_be_read(self):
     os.mkdir(self.folder + "/cache", 0o700)
     fast = jax_ffi_ops.compile(_function)

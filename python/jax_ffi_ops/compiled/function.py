@@ -22,6 +22,7 @@ from jax_ffi_ops.compiled.ops import open_op_of
 from jax_ffi_ops.compiled.ops import Options
 from jax_ffi_ops.kit.calls.forward import ForwardCall
 from jax_ffi_ops.kit.equations import equations
+from jax_ffi_ops.kit.explaining import explain
 from jax_ffi_ops.kit.function import Op
 from jax_ffi_ops.kit.load.cores import NotCompiledWarning
 
@@ -94,26 +95,36 @@ class Compiled:
     return "\n".join(x.library.text() for x in self._ops_of(*args, **kwargs))
 
   def benchmark(
-      self, *args: Any, rows: Sequence[int] = (1, 8, 64), save: bool = False
+      self,
+      *args: Any,
+      rows: Sequence[int] = (1, 8, 64),
+      save: bool = False,
+      **static: Any,
   ) -> dict[tuple[str, int], tuple[float, float]]:
     """Times jax and what is compiled, and prints both.
+
+    If nothing is compiled, it prints why.
 
     Args:
       *args: those of a call, one row.
       rows: for so many rows, each of arrays of its own.
       save: whether this process, and later ones, choose by what came out.
+      **static: static arguments of the call.
 
     Returns:
       Milliseconds of jax and of the handler: {("forward", 1): (2.1, 0.3)}.
     """
-    found = measuring.table(self, args, rows)
+    found = measuring.table(functools.partial(self, **static), args, rows)
+    if not self.libraries:
+      print("Nothing is compiled:", explain(self, *args, **static), sep="\n")
+      return {}
     print(f"{'pass':10}{'rows':>6}{'jax, ms':>12}{'compiled':>12}")
     for (name, n), (before, after) in found.items():
       ratio = f"{before / after:.2f}×"
       print(f"{name:10}{n:6}{before:12.4f}{after:12.4f}{ratio:>9}")
     if save:
       least_rows = measuring.least_rows(found)
-      for op in self._ops_of(*args):
+      for op in self._ops_of(*args, **static):
         answers.save(op.name, least_rows)
         op.library.least_rows = least_rows
       self._jitted.clear_cache()
