@@ -277,7 +277,8 @@ class CompileTest(parameterized.TestCase):
 
   def test_ops(self):
     """Also those that have the names of jax's primitives."""
-    a = np.float32([[4, 2, 0], [0, 3, 1], [1, 0, 5]])  # Is symmetrized.
+    # It is symmetrized.
+    a = np.float32([[4, 2, 0, 1], [0, 3, 1, 0], [1, 0, 5, 0], [0, 1, 0, 4]])
 
     def function(a, b):
       def step(x, _):
@@ -287,7 +288,7 @@ class CompileTest(parameterized.TestCase):
       return linalg.cholesky(a), linalg.qr(a), x
 
     fast = compile(function, strict=True)
-    b = np.float32([1, 2, 3])
+    b = np.float32([1, 2, 3, 4])
     loss = lambda f: lambda a: sum(map(jnp.sum, jax.tree.leaves(f(a, b))))
     for got, want in zip(
         jax.tree.leaves((fast(a, b), jax.grad(loss(fast))(a))),

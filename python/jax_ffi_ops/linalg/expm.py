@@ -39,8 +39,9 @@ def expm(
   Lanes of vectors compute a matrix each, by scaling and squaring of Pade
   approximants (Higham, SIAM J. Matrix Anal. Appl. 26, 2005), of degree 7 in
   float32 and 13 in float64. Gradients are those of the approximants, scaled and
-  squared alike (Al-Mohy and Higham, SIAM J. Matrix Anal. Appl. 30, 2009). jax computes calls with more than 32 rows, other
-  dtypes, `upper_triangular`, and platforms without a handler.
+  squared alike (Al-Mohy and Higham, SIAM J. Matrix Anal. Appl. 30, 2009). jax
+  computes calls with more than 32 rows, other dtypes, `upper_triangular`, and
+  platforms without a handler.
 
   Args:
     A: the matrices, [..., n, n].

@@ -5,7 +5,6 @@ Rules are found by names, and an op may have that of one of jax's primitives.
 """
 
 import functools
-from typing import Any
 
 import jax
 from jax.extend import core as jex_core
@@ -22,27 +21,19 @@ def in_place_of_ops(closed: jex_core.ClosedJaxpr) -> jex_core.ClosedJaxpr:
 
 
 def _without_ops(jaxpr):
-  known = {x: x for x in (*jaxpr.invars, *jaxpr.constvars)}
-  atom = lambda x: x if isinstance(x, jex_core.Literal) else known[x]
-  found = []
-  for equation in jaxpr.eqns:
-    args = list(map(atom, equation.invars))
-    inner = _reference(equation)
-    if inner is None:
-      own = equation.replace(invars=args, params=_params(equation))
-      is_same = args == equation.invars and own.params is equation.params
-      found.append(equation if is_same else own)
-      known |= {x: x for x in equation.outvars}
-      continue
-    eqns, names = rewriting.renamed(inner.eqns, dict(zip(inner.invars, args)))
-    found += eqns
-    known |= {
-        out: x if isinstance(x, jex_core.Literal) else names[x]
-        for out, x in zip(equation.outvars, inner.outvars, strict=True)
-    }
-  if found == list(jaxpr.eqns):  # Equations are compared by identity.
-    return jaxpr
-  return jaxpr.replace(eqns=found, outvars=list(map(atom, jaxpr.outvars)))
+  found = list(map(_inside, jaxpr.eqns))
+  if found != list(jaxpr.eqns):  # Equations are compared by identity.
+    jaxpr = jaxpr.replace(eqns=found)
+  return rewriting.inlined(jaxpr, _reference)
+
+
+def _inside(equation):
+  """Returns an equation whose jaxprs have no ops."""
+  params = equation.params
+  found = {name: _of_param(x) for name, x in params.items()}
+  if all(x is params[name] for name, x in found.items()):
+    return equation
+  return equation.replace(params=found)
 
 
 def _reference(equation) -> jex_core.Jaxpr | None:
@@ -50,22 +41,17 @@ def _reference(equation) -> jex_core.Jaxpr | None:
   function = lowering.references.get(equation.primitive)
   if function is None:
     return None
-  avals = [x.aval for x in equation.invars]
   closed = jax.make_jaxpr(functools.partial(function, **equation.params))(
-      *(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in avals)
+      *(
+          jax.ShapeDtypeStruct(x.aval.shape, x.aval.dtype)
+          for x in equation.invars
+      )
   )
   if closed.consts:
     raise errors.Unsupported(
         "the definition of this op has constants: compute it outside of the op"
     )
   return _without_ops(closed.jaxpr)
-
-
-def _params(equation) -> dict[str, Any]:
-  """Returns the parameters of an equation, with jaxprs that have no ops."""
-  found = {name: _of_param(x) for name, x in equation.params.items()}
-  is_same = all(x is found[name] for name, x in equation.params.items())
-  return equation.params if is_same else found
 
 
 def _of_param(value):

@@ -204,7 +204,8 @@ def _table(op, target: str, kernels: Sequence[Kernel]) -> Iterator[str]:
     yield from _entry(op, i, kernel, dims)
   entries = (
       f"{{kTypes{i}, kSizes{i}, kValues{i}, kShared{i}, kFromRows{i},"
-      f" kToRows{i}, {k.name}::kBytes, kWidths<{k.name}>, {k.name}::Work, Memory<{k.name}>, Run<{k.name}>}}"
+      f" kToRows{i}, {k.name}::kBytes, kWidths<{k.name}>, {k.name}::Work,"
+      f" Memory<{k.name}>, Run<{k.name}>}}"
       for i, k in enumerate(kernels)
   )
   yield from _list("Kernel", "kKernels", entries)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Equations of jaxprs in other places."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jax.extend import core as jex_core
@@ -45,18 +45,27 @@ def needed(
   return found[::-1]
 
 
-def without_calls(jaxpr: jex_core.Jaxpr) -> jex_core.Jaxpr:
-  """Returns a jaxpr with the equations of what it calls, but in loops."""
-  if not any(map(_inlined, jaxpr.eqns)):
+def inlined(
+    jaxpr: jex_core.Jaxpr,
+    find: Callable[[jex_core.JaxprEqn], jex_core.Jaxpr | None],
+) -> jex_core.Jaxpr:
+  """Returns a jaxpr with equations of others; the same one if there are none.
+
+  Args:
+    jaxpr: see above.
+    find: returns what takes the place of an equation, if any.
+  """
+  others = list(map(find, jaxpr.eqns))
+  if all(x is None for x in others):
     return jaxpr
   known = {x: x for x in (*jaxpr.invars, *jaxpr.constvars)}
   atom = lambda x: x if isinstance(x, jex_core.Literal) else known[x]
   found = []
-  for equation in jaxpr.eqns:
-    inner, args = _inlined(equation), list(map(atom, equation.invars))
+  for equation, inner in zip(jaxpr.eqns, others):
     if inner is None:
       eqns, names = renamed([equation], known)
     else:
+      args = map(atom, equation.invars)
       eqns, names = renamed(inner.eqns, dict(zip(inner.invars, args)))
       names = {
           out: x if isinstance(x, jex_core.Literal) else names[x]
@@ -67,8 +76,13 @@ def without_calls(jaxpr: jex_core.Jaxpr) -> jex_core.Jaxpr:
   return jaxpr.replace(eqns=found, outvars=list(map(atom, jaxpr.outvars)))
 
 
-def _inlined(equation) -> jex_core.Jaxpr | None:
-  """Returns what takes the place of an equation, without calls, if any."""
+def without_calls(jaxpr: jex_core.Jaxpr) -> jex_core.Jaxpr:
+  """Returns a jaxpr with the equations of what it calls, but in loops."""
+  return inlined(jaxpr, _called)
+
+
+def _called(equation) -> jex_core.Jaxpr | None:
+  """Returns what an equation calls, without calls, if anything."""
   closed = rules.callee(equation)
   return (
       None if closed is None or closed.consts else without_calls(closed.jaxpr)
