@@ -442,7 +442,7 @@ def xla_ffi_jax_op(
         # Integers of jax wrap. Vectors are passed to no function that is not inlined.
         # What a kernel does not use of a row is read in its text alone.
         # What is fused is written as MulAdd.
-        copts = KERNEL_COPTS + ["-ffp-contract=off", "-fwrapv", "-Wno-psabi", "-Wno-unused"],
+        copts = KERNEL_COPTS + ["-ffp-contract=off", "-fwrapv", "-Wno-psabi", "-Wno-tautological-compare", "-Wno-unused"],
         deps = deps + [Label("//xla_ffi_ops:loops")],
         **private
     )

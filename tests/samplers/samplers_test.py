@@ -124,7 +124,7 @@ class EveryFunctionTest(SameTest):
       self._assert_same(name, jax.random.key(4, impl=kind), _CALLS[name], {})
 
 
-class FunctionsTest(SameTest):
+class SamplersTest(SameTest):
 
   # gamma_test has what is made of gamma numbers.
   @parameterized.parameters(
