@@ -21,7 +21,7 @@ from jax_ffi_ops.kit.load import elf_sections
 from jax_ffi_ops.kit.toolchain import building
 from jax_ffi_ops.kit.toolchain import cache
 from jax_ffi_ops.kit.toolchain import compilers
-from jax_ffi_ops.kit.toolchain import places
+from jax_ffi_ops.kit.toolchain import folders
 import python_process
 
 _TEXT = testing.TEXT
@@ -99,9 +99,9 @@ class RealCompilerTest(testing.ToolchainTest):
     worker = (
         "import ctypes, os, sys\n"
         "from jax_ffi_ops.kit import toolchain\n"
-        "from jax_ffi_ops.kit.toolchain import places\n"
-        "owners = places.owners() | {os.stat(x).st_uid for x in ('/', '/tmp')}\n"
-        "places.owners = lambda: owners\n"
+        "from jax_ffi_ops.kit.toolchain import folders\n"
+        "owners = folders.owners() | {os.stat(x).st_uid for x in ('/', '/tmp')}\n"
+        "folders.owners = lambda: owners\n"
         f"path = toolchain.shared_object({_TEXT!r})\n"
         "assert ctypes.CDLL(path).answer() == 42\n"
         "print(path)\n"
@@ -340,7 +340,7 @@ class BuildingTest(testing.ToolchainTest):
     [warning] = caught
     self.assertRegex(str(warning.message), regex)
     for path in paths:
-      self.assertStartsWith(path, places.private())
+      self.assertStartsWith(path, folders.private())
     return paths
 
   def test_folder_of_others(self):

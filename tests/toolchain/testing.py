@@ -9,7 +9,7 @@ from unittest import mock
 from absl.testing import parameterized
 
 from jax_ffi_ops.kit.toolchain import compilers
-from jax_ffi_ops.kit.toolchain import places
+from jax_ffi_ops.kit.toolchain import folders
 
 TEXT = """
 extern "C" __attribute__((visibility("default"))) int answer() { return 42; }
@@ -31,7 +31,7 @@ class ToolchainTest(parameterized.TestCase):
     super().setUp()
     # In a sandbox, root's folders may be another user's.
     owners = {0, os.geteuid(), os.stat("/").st_uid, os.stat("/tmp").st_uid}
-    self.enter_context(mock.patch.object(places, "owners", lambda: owners))
+    self.enter_context(mock.patch.object(folders, "owners", lambda: owners))
     self.enter_context(mock.patch.dict(os.environ))
     for name in list(os.environ):
       if name.startswith("JAX_FFI_OPS_"):
@@ -40,10 +40,10 @@ class ToolchainTest(parameterized.TestCase):
     self.home = pathlib.Path(self.create_tempdir().full_path).resolve()
     self.folder = self.home / "cache"
     os.environ["HOME"] = str(self.home)
-    os.environ[places.VARIABLE] = str(self.folder)
+    os.environ[folders.VARIABLE] = str(self.folder)
     os.environ[compilers.VARIABLE] = real_compiler()
-    places.private.cache_clear()
-    places._warned.clear()
+    folders.private.cache_clear()
+    folders._warned.clear()
 
   def script(self, body: str, name: str = "fake++") -> str:
     """Makes a compiler of Python text; `log` has a line for each compilation.

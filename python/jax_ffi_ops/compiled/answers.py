@@ -8,7 +8,7 @@ import tempfile
 import jax
 
 from jax_ffi_ops.kit import cpu
-from jax_ffi_ops.kit.toolchain import places
+from jax_ffi_ops.kit.toolchain import folders
 
 LeastRows = tuple[float, float]
 
@@ -23,7 +23,7 @@ def save(op: str, least_rows: LeastRows) -> None:
   Raises:
     OSError: it cannot be written, or others could change it.
   """
-  folder = places.standard()
+  folder = folders.standard()
   with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
     json.dump(least_rows, file)
   os.replace(file.name, os.path.join(folder, _name(op)))
@@ -32,10 +32,10 @@ def save(op: str, least_rows: LeastRows) -> None:
 def find(op: str) -> LeastRows | None:
   """Returns the answer for an op, or None."""
   try:
-    path = os.path.join(places.standard(), _name(op))
+    path = os.path.join(folders.standard(), _name(op))
     flags = os.O_RDONLY | os.O_NOFOLLOW
     with open(os.open(path, flags), encoding="utf-8") as file:
-      places.check_file(os.fstat(file.fileno()), path)
+      folders.check_file(os.fstat(file.fileno()), path)
       forward, backward = json.load(file)
     return forward + 0, backward + 0
   except (

@@ -7,7 +7,7 @@ from jax_ffi_ops.doctor.report import Line
 from jax_ffi_ops.kit import toolchain
 from jax_ffi_ops.kit.toolchain import cache
 from jax_ffi_ops.kit.toolchain import compilers
-from jax_ffi_ops.kit.toolchain import places
+from jax_ffi_ops.kit.toolchain import folders
 
 
 def lines() -> Iterator[Line]:
@@ -17,7 +17,7 @@ def lines() -> Iterator[Line]:
   except toolchain.Unavailable as error:
     yield f"C++ compiler: {error}", None
   try:
-    kept = cache.Cache(places.standard())
+    kept = cache.Cache(folders.standard())
   except OSError as error:
     yield f"What is compiled at run time is not kept: {error}", None
     return
@@ -30,7 +30,7 @@ def clear() -> str:
   Raises:
     OSError: the folder cannot be used.
   """
-  kept = cache.Cache(places.standard())
+  kept = cache.Cache(folders.standard())
   told = _told(kept)
   kept.clear()
   return f"Removed: {told}"

@@ -11,8 +11,8 @@ import threading
 from jax_ffi_ops.kit.toolchain import cache
 from jax_ffi_ops.kit.toolchain import compilers
 from jax_ffi_ops.kit.toolchain import failures
+from jax_ffi_ops.kit.toolchain import folders
 from jax_ffi_ops.kit.toolchain import limits
-from jax_ffi_ops.kit.toolchain import places
 from jax_ffi_ops.kit.toolchain import texts
 
 SWITCH = "JAX_FFI_OPS_COMPILE"
@@ -164,7 +164,7 @@ class _Build:
         why = error
         continue
       if why:
-        places.warn(str(why))
+        folders.warn(str(why))
       return path
     raise failures.Unavailable(f"no folder to compile in: {why}")
 
@@ -229,9 +229,9 @@ class _Build:
 
 def _caches() -> Iterator[cache.Cache | OSError]:
   """Yields where to look for objects and to put them, or why not there."""
-  for place in (places.standard, places.private):
+  for folder in (folders.standard, folders.private):
     try:
-      yield cache.Cache(place())
+      yield cache.Cache(folder())
     except OSError as error:
       yield error
 

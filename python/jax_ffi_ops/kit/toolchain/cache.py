@@ -17,7 +17,7 @@ import tempfile
 import time
 from typing import NamedTuple
 
-from jax_ffi_ops.kit.toolchain import places
+from jax_ffi_ops.kit.toolchain import folders
 
 VARIABLE = "JAX_FFI_OPS_CACHE_MB"
 _DEFAULT_MB = 256
@@ -190,7 +190,7 @@ def _content(entry, name):
   try:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # For a FIFO.
     with open(os.open(name, flags, dir_fd=folder), "rb") as file:
-      places.check_file(os.fstat(file.fileno()), os.path.join(entry, name))
+      folders.check_file(os.fstat(file.fileno()), os.path.join(entry, name))
       return file.read()
   finally:
     os.close(folder)
