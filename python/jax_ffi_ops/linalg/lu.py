@@ -248,8 +248,9 @@ def _slogdet(a):
     signs = jnp.where(diagonal < 0, -1, 1).astype(a.dtype)
   sign = jnp.prod(signs, axis=-1) * _signs_of_exchanges(pivots, a.dtype)
   sign = jnp.where(is_singular, jnp.zeros_like(sign), sign)
-  log = jnp.sum(jnp.log(size), axis=-1)
-  return sign, jnp.where(is_singular, -jnp.inf, log)
+  # Without a constant that is infinite, which jax_debug_infs refuses.
+  size = jnp.where(is_singular[..., None], 0, size)
+  return sign, jnp.sum(jnp.log(size), axis=-1)
 
 
 @_slogdet.defjvp

@@ -127,12 +127,19 @@ XLA_FFI_OPS_HD V Fma(V a, V b, V c) {
   }
 }
 #ifdef XLA_FFI_OPS_CPU_LEVELS
-// g++ makes one instruction of the lanes, too, but takes minutes.
-#define XLA_FFI_OPS_FMA(level, T, bytes, function, ...)       \
-  XLA_FFI_OPS_V##level inline VecOfBytes<T, bytes> Fma(       \
-      VecOfBytes<T, bytes> a, VecOfBytes<T, bytes> b,         \
-      VecOfBytes<T, bytes> c) {                               \
-    return __builtin_ia32_##function(a, b, c, ##__VA_ARGS__); \
+// g++ makes one instruction of the lanes, too, but takes minutes. Its functions
+// are no longer in clang 22, which has one for all vectors.
+#if __has_builtin(__builtin_elementwise_fma)
+#define XLA_FFI_OPS_FMA_OF(function, a, b, c, ...) \
+  __builtin_elementwise_fma(a, b, c)
+#else
+#define XLA_FFI_OPS_FMA_OF(function, ...) __builtin_ia32_##function(__VA_ARGS__)
+#endif
+#define XLA_FFI_OPS_FMA(level, T, bytes, function, ...)          \
+  XLA_FFI_OPS_V##level inline VecOfBytes<T, bytes> Fma(          \
+      VecOfBytes<T, bytes> a, VecOfBytes<T, bytes> b,            \
+      VecOfBytes<T, bytes> c) {                                  \
+    return XLA_FFI_OPS_FMA_OF(function, a, b, c, ##__VA_ARGS__); \
   }
 XLA_FFI_OPS_FMA(3, float, 16, vfmaddps)
 XLA_FFI_OPS_FMA(3, float, 32, vfmaddps256)
@@ -142,6 +149,7 @@ XLA_FFI_OPS_FMA(3, double, 32, vfmaddpd256)
 XLA_FFI_OPS_FMA(4, float, 64, vfmaddps512_mask, -1, 4)
 XLA_FFI_OPS_FMA(4, double, 64, vfmaddpd512_mask, -1, 4)
 #undef XLA_FFI_OPS_FMA
+#undef XLA_FFI_OPS_FMA_OF
 #endif
 
 }  // namespace internal

@@ -146,13 +146,19 @@ class Compiler(NamedTuple):
             "-c", "-x", "c++-header", header, "-o", made)  # fmt: skip
 
 
+_C_LIBRARIES = "libc.so.6", "libgcc_s.so.1", "libm.so.6"
+
+
 def _c_libraries():
-  """Returns the paths of this process's C libraries."""
+  """Returns the paths of this process's C libraries.
+
+  jaxlib has loaded all of them; libgcc_s has conversions of 128 bits.
+  """
   found = set()
   with open("/proc/self/maps", encoding="utf-8") as file:
     for line in file:
       path = line.rstrip("\n").partition("/")[2]
-      if os.path.basename(path) in ("libc.so.6", "libm.so.6"):
+      if os.path.basename(path) in _C_LIBRARIES:
         found.add("/" + path)
   return sorted(found)
 
