@@ -189,6 +189,11 @@ class FunctionsTest(_FunctionsTest):
     for n in (32, 33):
       self.assert_runs_handler(run, np.ones((2, n, n)), np.ones((2, n, 1)), n=n)
 
+  def test_explains_what_is_jaxs(self):
+    why = "for up to 32 rows and columns of float32, float64"
+    for a in (np.ones((2, 33, 33)), np.ones((2, 3, 3), np.complex64)):
+      self.assertIn(why, kit.explain(linalg.svd, a))
+
   @parameterized.parameters(np.float64, np.complex128)
   def test_gradient_of_det_at_singular_matrices(self, dtype):
     """It is the cofactors: of rank n - 1, and 0 for any lower rank."""

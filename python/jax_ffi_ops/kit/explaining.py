@@ -67,7 +67,12 @@ def explain(function: Any, *arguments: Any, **keywords: Any) -> str:
 
 
 def _refusal(function):
-  """Returns why what a function was made into last cannot be compiled."""
+  """Returns why what a function was made into last cannot be compiled.
+
+  Or for which calls it has handlers, if `kit.public` says so.
+  """
+  if serves := getattr(function, "serves", ""):
+    return f"there are handlers for {serves}"
   ops = [x.declaration for x in getattr(function, "ops", ())]
   if not ops or ops[-1].cores is None:
     return ""
@@ -89,19 +94,24 @@ def _is_array(x):
 def _lines(call, avals):
   op = call.op
   rules = op.derivatives
-  rule = "backward" if rules.backward else "jvp" if rules.jvp else "reference"
+  rule = "reference"
+  if rules.backward or rules.jvp:
+    rule = f"rule `{'backward' if rules.backward else 'jvp'}`"
   by_transpose, others = _gradients(op, avals)
   along = f" for {', '.join(others)}" if by_transpose else ""
   must_run = call.preference is Preference.HANDLER
-  for platform in PLATFORMS:
+  known = op.forward_platforms | op.backward_platforms
+  for platform in (*[x for x in PLATFORMS if x in known], "elsewhere"):
 
     def runs(target, platforms, otherwise, along="", backward=False):
-      reason = _reason(call, platform, avals, backward)
-      is_error = must_run and platforms
+      is_error = must_run and bool(platforms)
       if platform not in platforms:
-        reason = f"there is no handler {target} for it"
-      elif op.choice.strict and call.preference is not Preference.REFERENCE:
-        is_error = True
+        reason = "there is no handler"
+      else:
+        reason = _reason(call, platform, avals, backward)
+        is_error |= (
+            op.choice.strict and call.preference is not Preference.REFERENCE
+        )
       if reason and is_error:
         return f"error ({reason})"
       if reason:
@@ -113,15 +123,14 @@ def _lines(call, avals):
         op.backward_target, op.backward_platforms, rule, along, True
     )
     if by_transpose and not others:
-      backward = "transpose"
+      backward = "rule `transpose`"
     elif by_transpose:
-      backward = f"transpose for {', '.join(by_transpose)}, {backward}"
+      backward = f"rule `transpose` for {', '.join(by_transpose)}, {backward}"
+    where = f"on {platform}" if platform in known else platform
     yield (
         op.name,
-        f"{op.name} on {platform}: forward: {forward}; backward: {backward}",
+        f"{op.name} {where}: forward: {forward}; backward: {backward}",
     )
-  runs = "error" if must_run else "reference"
-  yield op.name, f"{op.name} elsewhere: {runs} (there are no handlers)"
 
 
 def _reason(call, platform, avals, backward):

@@ -52,7 +52,7 @@ class Op:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def public(*ops: Op) -> Callable[[_Function], _Function]:
+def public(*ops: Op, serves: str = "") -> Callable[[_Function], _Function]:
   """Says of a function that users call which ops it is made of.
 
     @kit.public(_rms_norm)
@@ -60,10 +60,16 @@ def public(*ops: Op) -> Callable[[_Function], _Function]:
       return _rms_norm(x, scale, eps=eps)
 
   What takes an op, such as `kit.export_checks`, then takes the function too.
+
+  Args:
+    *ops: see above.
+    serves: the calls that have handlers, in words. `kit.explain` says them where
+      the function calls no op.
   """
 
   def mark(function):
     function.ops = ops
+    function.serves = serves
     return function
 
   return mark

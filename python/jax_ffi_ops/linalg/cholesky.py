@@ -61,7 +61,7 @@ def _factor_of_triangle(a):
   return _cholesky(_triangle(a) if _IS_OF_TRIANGLE else a, symmetrize=False)
 
 
-@kit.public(_cholesky)
+@operands.public(_cholesky)
 def cholesky(
     a: jax.Array, *, upper: bool = False, symmetrize_input: bool = True
 ) -> jax.Array:
@@ -98,7 +98,7 @@ def cholesky(
   return adjoint(l) if upper else l
 
 
-@kit.public(_cholesky)
+@operands.public(_cholesky)
 def cho_factor(
     a: jax.Array,
     lower: bool = False,
@@ -126,7 +126,7 @@ def cho_factor(
   return (l if lower else adjoint(l)), lower
 
 
-@kit.public(*kit.ops_of(triangular.solve_triangular))
+@operands.public(*kit.ops_of(triangular.solve_triangular))
 def cho_solve(
     c_and_lower: tuple[jax.Array, bool],
     b: jax.Array,

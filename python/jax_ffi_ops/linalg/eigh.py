@@ -107,7 +107,7 @@ def _served(a: Any, uplo: Any, symmetrize: Any) -> jax.Array | None:
   return found.mT
 
 
-@kit.public(_eigh)
+@operands.public(_eigh)
 def eigh(
     a: jax.Array, UPLO: str | None = None, symmetrize_input: bool = True
 ) -> Any:
@@ -141,7 +141,7 @@ def eigh(
   return _RESULT(*_eigh(found, symmetrize=symmetrize_input))
 
 
-@kit.public(_eigenvalues, _eigh)
+@operands.public(_eigenvalues, _eigh)
 def eigvalsh(
     a: jax.Array, UPLO: str | None = "L", *, symmetrize_input: bool = True
 ) -> jax.Array:

@@ -30,7 +30,7 @@ _expm = kit.op(
 )
 
 
-@kit.public(_expm)
+@operands.public(_expm)
 def expm(
     A: jax.Array, *, upper_triangular: bool = False, max_squarings: int = 16
 ) -> jax.Array:
@@ -63,7 +63,7 @@ def expm(
   return _expm(found, max_squarings=max_squarings)
 
 
-@kit.public(*kit.ops_of(small_product.product), *kit.ops_of(lu.inv))
+@operands.public(*kit.ops_of(small_product.product), *kit.ops_of(lu.inv))
 def matrix_power(a: jax.Array, n: int) -> jax.Array:
   """Integer powers of matrices, in place of jax.numpy.linalg.matrix_power.
 

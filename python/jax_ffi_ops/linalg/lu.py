@@ -109,7 +109,7 @@ def _solved(a, b):
   )
 
 
-@kit.public(_lu, _lu_solve, *kit.ops_of(small_product.product))
+@operands.public(_lu, _lu_solve, *kit.ops_of(small_product.product))
 def solve(a: jax.Array, b: jax.Array) -> jax.Array:
   """Solves systems of linear equations, in place of jax.numpy.linalg.solve.
 
@@ -136,7 +136,7 @@ def solve(a: jax.Array, b: jax.Array) -> jax.Array:
   return x[..., 0] if b.ndim == 1 else x
 
 
-@kit.public(_lu, _lu_solve, *kit.ops_of(small_product.product))
+@operands.public(_lu, _lu_solve, *kit.ops_of(small_product.product))
 def inv(a: jax.Array) -> jax.Array:
   """Inverts matrices, in place of jax.numpy.linalg.inv: see `solve`.
 
@@ -162,7 +162,7 @@ def _inverse(a):
   return _solved(a, one.reshape((1,) * (a.ndim - 2) + one.shape))
 
 
-@kit.public(_lu)
+@operands.public(_lu)
 def lu_factor(
     a: jax.Array, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[jax.Array, jax.Array]:
@@ -190,7 +190,7 @@ def lu_factor(
   return _lu(found)[:2]
 
 
-@kit.public(_lu_solve)
+@operands.public(_lu_solve)
 def lu_solve(
     lu_and_piv: tuple[jax.Array, jax.Array],
     b: jax.Array,
@@ -263,7 +263,7 @@ def _slogdet_jvp(primals, tangents):
   return (sign, log), (1j * trace.imag.astype(sign.dtype) * sign, trace.real)
 
 
-@kit.public(_lu, _lu_solve, *kit.ops_of(small_product.product))
+@operands.public(_lu, _lu_solve, *kit.ops_of(small_product.product))
 def slogdet(a: jax.Array, *, method: str | None = None) -> Any:
   """Signs and logarithms of determinants: jax.numpy.linalg.slogdet.
 
@@ -334,7 +334,7 @@ def _cofactors_times(a, b):
   return det, triangular.solve_triangular(upper, y)
 
 
-@kit.public(_lu, *kit.ops_of(triangular.solve_triangular))
+@operands.public(_lu, *kit.ops_of(triangular.solve_triangular))
 def det(a: jax.Array) -> jax.Array:
   """Determinants of matrices, in place of jax.numpy.linalg.det.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What functions of small matrices take, and which calls they leave to jax."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import math
 from typing import Any
 
@@ -53,6 +53,15 @@ def choice_of_shapes(least: Mapping[int, int]) -> kit.Choice:
 # faster for a few large ones. To see it: //benchmarks:benchmark
 # --at-any-speed --lines=linalg.solve
 LU_CHOICE = choice({1: 2, 24: 8})
+
+
+def public(*ops: kit.Op) -> Callable[[Any], Any]:
+  """Does what kit.public does, and says which matrices these ops take."""
+  dtypes = ", ".join(sorted(x.name for x in ops[0].declaration.dtypes[0]))
+  return kit.public(
+      *ops,
+      serves=f"up to {MOST} rows and columns of {dtypes}; not for weak types",
+  )
 
 
 def inexact(

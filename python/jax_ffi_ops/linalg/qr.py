@@ -58,7 +58,7 @@ _qr_complete = kit.op(
 )
 
 
-@kit.public(_qr, _qr_complete)
+@operands.public(_qr, _qr_complete)
 def qr(a: jax.Array, mode: str = "reduced") -> Any:
   """Factors matrices, A = Q R, in place of jax.numpy.linalg.qr.
 

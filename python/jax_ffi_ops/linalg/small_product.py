@@ -41,7 +41,7 @@ _product = kit.op(
 )
 
 
-@kit.public(_product)
+@operands.public(_product)
 def product(a: jax.Array, b: jax.Array) -> jax.Array:
   """Multiplies matrices, [..., m, k] and [..., k, n], of one dtype.
 

@@ -131,7 +131,7 @@ def _served(a: Any, hermitian: Any) -> jax.Array | None:
   return found if is_square and hermitian is True else None
 
 
-@kit.public(_svd, _svd_full, _svd_values, *kit.ops_of(eigvalsh))
+@operands.public(_svd, _svd_full, _svd_values, *kit.ops_of(eigvalsh))
 def svd(
     a: jax.Array,
     full_matrices: bool = True,
@@ -227,7 +227,7 @@ def _pinv_jvp(hermitian, primals, tangents):
   )
 
 
-@kit.public(_svd, *kit.ops_of(eigh))
+@operands.public(_svd, *kit.ops_of(eigh))
 def pinv(
     a: jax.Array,
     rtol: jax.Array | float | None = None,
@@ -260,7 +260,7 @@ def pinv(
 _BY_VALUES = {2: jnp.max, -2: jnp.min, "nuc": jnp.sum}
 
 
-@kit.public(_svd_values)
+@operands.public(_svd_values)
 def norm(
     x: jax.Array,
     ord: int | float | str | None = None,  # pylint: disable=redefined-builtin

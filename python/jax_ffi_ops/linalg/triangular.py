@@ -86,7 +86,7 @@ def solve_lower(
 _TRANSPOSES = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
 
 
-@kit.public(_solve)
+@operands.public(_solve)
 def solve_triangular(
     a: jax.Array,
     b: jax.Array,
