@@ -156,10 +156,14 @@ class ToolsTest(absltest.TestCase):
         found = fast(_X)
     np.testing.assert_allclose(found, _function(_X) + 5, 1e-5)
     self.assertIn("/nowhere (not found)", kit.explain(fast, _X))
+    strict = jax_ffi_ops.compile(lambda x: _function(x) + 5, strict=True)
+    with mock.patch.dict(os.environ, JAX_FFI_OPS_CXX="/nowhere"):
+      with self.assertRaisesRegex(ValueError, "handler: .*[^.]\\.$"):
+        strict(_X)
 
   def test_is_turned_off(self):
     fast = jax_ffi_ops.compile(lambda x: _function(x) + 6)
-    with mock.patch.dict(os.environ, JAX_FFI_OPS_COMPILE="0"):
+    with mock.patch.dict(os.environ, JAX_FFI_OPS_COMPILE="False"):
       with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = fast(_X)

@@ -208,10 +208,16 @@ class BuildingTest(testing.ToolchainTest):
   def test_off(self):
     self.script("made()")
     toolchain.shared_object(_TEXT)
-    os.environ[building.SWITCH] = "0"
-    with self.assertRaisesRegex(
-        toolchain.Unavailable, "JAX_FFI_OPS_COMPILE is"
-    ):
+    for value in ("0", "False", "off", "NO"):
+      os.environ[building.SWITCH] = value
+      with self.assertRaisesRegex(
+          toolchain.Unavailable, f"JAX_FFI_OPS_COMPILE is {value}"
+      ):
+        toolchain.shared_object(_TEXT)
+    os.environ[building.SWITCH] = "yes"
+    toolchain.shared_object(_TEXT)
+    os.environ[building.SWITCH] = "maybe"
+    with self.assertRaisesRegex(ValueError, "COMPILE is 'maybe', not one of"):
       toolchain.shared_object(_TEXT)
 
   def test_wrong_arguments(self):

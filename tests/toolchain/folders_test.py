@@ -184,6 +184,7 @@ class FoldersTest(testing.ToolchainTest):
       folders.warn("b")
     self.assertLen(caught, 1)
     self.assertIn("JAX_FFI_OPS_CACHE", str(caught[0].message))
+    self.assertEqual(caught[0].filename, __file__)
 
 
 class OwnersTest(absltest.TestCase):

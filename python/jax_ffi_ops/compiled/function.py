@@ -3,10 +3,11 @@
 
 from collections.abc import Callable, Sequence
 import functools
+import numbers
 import sys
 import threading
+import types
 from typing import Any, NamedTuple
-import warnings
 
 import jax
 from jax.extend import core as jex_core
@@ -25,6 +26,7 @@ from jax_ffi_ops.kit.equations import equations
 from jax_ffi_ops.kit.explaining import explain
 from jax_ffi_ops.kit.function import Op
 from jax_ffi_ops.kit.load.cores import NotCompiledWarning
+from jax_ffi_ops.kit.warning import warn
 
 _MANY = 32  # Programs seldom have so many kinds of arguments on purpose.
 
@@ -79,6 +81,14 @@ class Compiled:
       return self._function(*args, **kwargs)
     return self._jitted(*args, **kwargs)
 
+  def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    """Returns the method of an object, whose first argument is the object."""
+    return self if instance is None else types.MethodType(self, instance)
+
+  def __repr__(self) -> str:
+    types_ = "; ".join(map(_types, self.ops))
+    return f"<compiled {self.__name__}{types_ and f' of {types_}'}>"
+
   @property
   def ops(self) -> tuple[Op, ...]:
     """What it is made of so far: an op for each of its arguments' types."""
@@ -114,6 +124,12 @@ class Compiled:
     Returns:
       Milliseconds of jax and of the handler: {("forward", 1): (2.1, 0.3)}.
     """
+    if not isinstance(rows, Sequence) or not all(
+        isinstance(n, int) and n > 0 for n in rows
+    ):
+      raise TypeError(
+          f"rows must be numbers of rows, such as (1, 8); got {rows!r}."
+      )
     found = measuring.table(functools.partial(self, **static), args, rows)
     if not self.libraries:
       print("Nothing is compiled:", explain(self, *args, **static), sep="\n")
@@ -188,12 +204,11 @@ class Compiled:
       count = len(self._ops)
     if op is made and count % _MANY == 0:
       before = list(self._ops.values())[-2]
-      warnings.warn(
+      warn(
           f"{self.__name__} was compiled for {count} kinds of arguments, and"
           f" each takes a second. The last two: {_types(before)} and"
           f" {_types(op)}.",
           NotCompiledWarning,
-          stacklevel=2,
       )
     return op
 
@@ -263,11 +278,24 @@ def compile(  # pylint: disable=redefined-builtin
     static_argnames: as in jax.jit.
     least_rows: from how many rows on the forward and the backward pass are
       compiled: (1, 8). By default, a rule decides.
-    is_faster: see kit.Choice: of the arrays that the function has, with all
-      rows.
+    is_faster: function of shapes and dtypes, and of the keywords `platform`
+      and `backward`, that returns whether what is compiled is faster; see
+      kit.Choice. The shapes are those of all arrays in the arguments, with all
+      rows; before them come large constants.
     strict: whether it is an error that jax would run the function itself on a
       CPU.
   """
+  match least_rows:
+    case None | (numbers.Real(), numbers.Real()):
+      pass
+    case _:
+      raise TypeError(
+          "least_rows must be two numbers, of the forward and the backward"
+          f" pass, such as (1, 8); got {least_rows!r}."
+      )
+  for name, value in {"function": function, "is_faster": is_faster}.items():
+    if value is not None and not callable(value):
+      raise TypeError(f"{name} must be a function, got {value!r}.")
   if function is None:
     return functools.partial(
         compile,

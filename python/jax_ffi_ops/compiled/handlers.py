@@ -9,10 +9,8 @@ take four times as long.
 import dataclasses
 import itertools
 import math
-import os
 import threading
 from typing import Any
-import warnings
 
 import jax
 
@@ -25,6 +23,7 @@ from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.load.cores import Core
 from jax_ffi_ops.kit.load.cores import NotCompiledWarning
 from jax_ffi_ops.kit.load.library import Library
+from jax_ffi_ops.kit.warning import warn
 from jax_ffi_ops.loops import errors
 from jax_ffi_ops.loops import handler
 from jax_ffi_ops.loops import kernels
@@ -109,13 +108,11 @@ class Handlers(Library):
   def warn_if_refused(self, backward: bool) -> None:
     """Warns, once, that jax runs a pass."""
     reason = self.refusal(backward)
-    if os.environ.get(toolchain.SWITCH) == "0":
-      return  # As the user wants it.
+    if self._op.choice.strict or toolchain.is_off():
+      return  # An error says it; or the user wants it.
     if reason and backward not in self._warned:
       self._warned.add(backward)
-      warnings.warn(
-          f"jax runs what is not compiled: {reason}", NotCompiledWarning
-      )
+      warn(f"jax runs what is not compiled: {reason}", NotCompiledWarning)
 
   def text(self) -> str:
     """Returns the C++ of both passes, of those that can be compiled."""

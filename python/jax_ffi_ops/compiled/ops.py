@@ -13,9 +13,7 @@ from jax_ffi_ops.compiled import sizes
 from jax_ffi_ops.compiled import speed
 from jax_ffi_ops.compiled.handlers import Handlers
 from jax_ffi_ops.kit.declare import declaring
-from jax_ffi_ops.kit.declare.groups import Buffers
 from jax_ffi_ops.kit.declare.groups import Choice
-from jax_ffi_ops.kit.declare.groups import Derivatives
 from jax_ffi_ops.kit.declare.groups import Results
 from jax_ffi_ops.kit.function import Op
 
@@ -80,14 +78,9 @@ def _declared(name, closed, constants, reference, options):
         signature=_signature(operands, results),
         reference=reference,
         dtypes={n: [x.dtype] for n, x in zip(names, operands)},
-        attributes=None,
         operands=names,
-        outputs=None,
         results=Results(dtypes=lambda *_: [x.dtype for x in results]),
-        derivatives=Derivatives(),
         choice=Choice(is_faster=options.is_faster, strict=options.strict),
-        buffers=Buffers(),
-        split=None,
     )
 
   # Equal functions have equal names in each process: caches of jax find them.

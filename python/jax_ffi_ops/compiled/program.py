@@ -2,6 +2,8 @@
 """Traces a function of pytrees, and makes one of arrays of it."""
 
 from collections.abc import Callable, Sequence
+import functools
+import inspect
 from typing import Any, NamedTuple
 
 import jax
@@ -83,6 +85,8 @@ class Calls:
     """
     found = {}
 
+    # jax's errors name the caller's function, and its arguments.
+    @functools.wraps(self._function)
     def of_words(*words):
       given = list(self._static)
       for i, inverse, x in zip(self._places, self._inverse, words, strict=True):
@@ -93,6 +97,9 @@ class Calls:
       found.update(tree=tree, inverse=list(map(_as_result, results)))
       return list(map(_words, results))
 
+    if self._tree != jax.tree.structure(((0,) * len(self._types), {})):
+      own = inspect.signature(of_words, follow_wrapped=False)
+      of_words.__signature__ = own  # An argument has several words, or none.
     avals = [
         jax.ShapeDtypeStruct(shape, dtype, weak_type=weak_type)
         for shape, (dtype, weak_type) in zip(shapes or self.shapes, self._types)

@@ -48,8 +48,8 @@ def find(name: str) -> _Formula:
     return _of_each_part
   if name not in _formulas:
     raise errors.Unsupported(
-        f"{name}: there is no rule for complex numbers: compute it of their"
-        " parts"
+        f"{name}: there is no rule for complex numbers: compute it from their"
+        " real and imaginary parts"
     )
   return _formulas[name]
 

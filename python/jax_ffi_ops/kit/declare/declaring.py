@@ -33,14 +33,14 @@ def declared(
     signature: str,
     reference: Callable[..., Any] | None,
     dtypes: DTypes | None,
-    attributes: Mapping[str, Any] | None,
+    attributes: Mapping[str, Any] | None = None,
     operands: Operands | None,
-    outputs: Sequence[str] | None,
+    outputs: Sequence[str] | None = None,
     results: Results,
-    derivatives: Derivatives,
+    derivatives: Derivatives = Derivatives(),
     choice: Choice,
-    buffers: Buffers,
-    split: Split | None,
+    buffers: Buffers = Buffers(),
+    split: Split | None = None,
 ) -> Declaration:
   """Returns what an author declares, or raises an error; see `kit.op`."""
   _check_kinds(

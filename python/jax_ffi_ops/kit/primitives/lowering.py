@@ -128,6 +128,7 @@ def register(
 
 
 def _raise_no_handler(call, reason):
+  reason = reason.rstrip(".")
   raise ValueError(f"{call.op.name}: the call must run a handler: {reason}.")
 
 

@@ -18,6 +18,9 @@ from jax_ffi_ops.kit.toolchain import texts
 SWITCH = "JAX_FFI_OPS_COMPILE"
 SECONDS = "JAX_FFI_OPS_COMPILE_SECONDS"
 MEGABYTES = "JAX_FFI_OPS_COMPILE_MB"
+# What jax's variables take.
+_OFF = ("0", "false", "off", "no", "n", "f")
+_ON = ("1", "true", "on", "yes", "y", "t")
 _LINES = 4  # of what a compiler prints; some print thousands.
 _WIDTH = 200
 _CRASH = re.compile("internal compiler error|PLEASE submit a bug|Killed signal")
@@ -31,6 +34,18 @@ _locks: dict[str, threading.Lock] = {}
 os.register_at_fork(after_in_child=_locks.clear)
 # The keys of headers that the compiler did not precompile.
 _refused_headers: set[str] = set()
+
+
+def is_off() -> bool:
+  """Returns whether the user wants nothing to be compiled.
+
+  Raises:
+    ValueError: the variable has neither of the values that jax's have.
+  """
+  value = os.environ.get(SWITCH, "1").lower()
+  if value not in _OFF + _ON:
+    raise ValueError(f"{SWITCH} is {value!r}, not one of {_OFF + _ON}")
+  return value in _OFF
 
 
 def shared_object(
@@ -71,8 +86,8 @@ def shared_object(
   """
   if not re.fullmatch("[A-Za-z0-9_]{1,200}", name):
     raise ValueError(f"name must be letters, digits and '_', got {name!r}")
-  if os.environ.get(SWITCH) == "0":
-    raise failures.Unavailable(f"{SWITCH} is 0")
+  if is_off():
+    raise failures.Unavailable(f"{SWITCH} is {os.environ[SWITCH]}")
   cache.most_mb()  # Wrong values are told before anything is compiled.
   within = limits.Limits(
       cache.number(SECONDS, 120), cache.number(MEGABYTES, 4096)

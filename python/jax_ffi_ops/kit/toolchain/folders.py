@@ -13,7 +13,8 @@ import shutil
 import stat
 import tempfile
 import threading
-import warnings
+
+from jax_ffi_ops.kit import warning
 
 VARIABLE = "JAX_FFI_OPS_CACHE"
 _NAME = "jax_ffi_ops"
@@ -147,10 +148,9 @@ def warn(why: str) -> None:
   """Tells, once in a process, that what is compiled is not kept."""
   if not _warned.is_set():
     _warned.set()
-    warnings.warn(
+    warning.warn(
         f"What is compiled is lost when this process ends: {why}."
-        f" {VARIABLE} can name another folder.",
-        stacklevel=2,
+        f" {VARIABLE} can name another folder."
     )
 
 
