@@ -366,6 +366,25 @@ class CompileTest(parameterized.TestCase):
     ):
       np.testing.assert_allclose(got, want, _RTOL, 1e-5)
 
+  @parameterized.parameters(jax.custom_jvp, jax.custom_vjp)
+  def test_ops_in_rules_of_the_caller(self, custom):
+    """The gradient is twice that of each cumsum, as the rule says."""
+    own = custom(lambda x: cumsum(x))
+    if custom is jax.custom_jvp:
+      own.defjvp(lambda x, dx: (cumsum(*x), 2 * cumsum(*dx)))
+    else:
+      own.defvjp(
+          lambda x: (cumsum(x), ()),
+          lambda _, dy: (2 * cumsum(dy, reverse=True),),
+      )
+    fast = compile(
+        lambda x: jax.lax.fori_loop(0, 3, lambda _, x: own(x), x), strict=True
+    )
+    sums = np.linalg.matrix_power(np.tri(7), 3)
+    np.testing.assert_allclose(fast(_X), sums @ _X, _RTOL, 1e-5)
+    gradient = jax.grad(lambda x: fast(x).sum())(_X)
+    np.testing.assert_array_equal(gradient, 8 * sums.sum(0))
+
   def test_arrays_of_keys(self):
     def drawn(keys):
       def step(keys, i):
