@@ -416,6 +416,15 @@ class CompileTest(parameterized.TestCase):
     found = jax.vmap(jax.grad(lambda x: square(x).sum()))(x)
     np.testing.assert_array_equal(found, linear * 2 * x)
 
+  @parameterized.parameters(5, 20)
+  def test_gradients_of_products(self, n):
+    """jax's are of a reshape that permutes axes, too."""
+    x = np.linspace(0.5, 1.5, 3 * n, dtype=np.float32).reshape(3, n)
+    fast = compile(lambda x: x.prod(1), strict=True)
+    found = jax.grad(lambda x: fast(x).sum())(x)
+    expected = np.float64(x).prod(1, keepdims=True) / x
+    np.testing.assert_allclose(found, expected, n * 2**-22)
+
   def test_without_jit(self):
     seen = []
     fast = compile(lambda x: seen.append(x) or x + 1)

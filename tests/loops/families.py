@@ -169,6 +169,7 @@ def moves(a, b, c, d):
         lax.pad(a, np.float32(1), ((-3, 0, 1), (-2, -4, 2))),
         lax.broadcast_in_dim(a[:1], (5, a.shape[1]), (0, 1)),
         a[:, ::2].reshape(len(a), 1, -1, 1) + 1,
+        lax.reshape(a, (2, a.size // 2), (1, 0)),
     )  # fmt: skip
 
   return small_and_large(a, b), small_and_large(c, d)
@@ -192,6 +193,7 @@ def reductions(a, b):
         lax.reduce(x, np.float32(0.5), jnp.logaddexp, (1,)),
         lax.reduce((x, -x), (np.float32(0), np.float32(2)), both, (0, 1)),
         lax.reduce(x > 0, False, lambda a, b: a ^ b, (0,)),
+        x[:0].sum(1), x[:, :0].sum(1),
     )  # fmt: skip
 
   def both(a, b):

@@ -90,6 +90,7 @@ class RefusedTest(parameterized.TestCase):
           lambda x: jnp.sort(jnp.tile(x, 80))[: x.size],
           "sort: of 320 elements",
       ),
+      (lambda x: x.at[0].apply(jnp.sin), "scatter: .*apply"),
   )
   def test_primitives(self, reference, message):
     with self.assertRaisesRegex(errors.Unsupported, message) as caught:

@@ -266,6 +266,9 @@ def _gather_constant(body, equation, x, indices):
 
 @rule(*(name for name in _COMBINE if name.startswith("scatter")))
 def _scatter(body, equation, x, indices, update):
+  function = equation.params["update_jaxpr"]
+  if equation.name == "scatter" and function and function.eqns:
+    raise errors.Unsupported("`at[...].apply` of a function")
   indices, update = body.settled(indices), body.settled(update)
   change = functools.partial(_scattered, body, equation, indices, update)
   return _changed(body, equation, x, (indices, update), change)

@@ -36,6 +36,8 @@ def moved(body: Any, x: values.Value, view: View) -> values.Value:
 @rule("reshape", "squeeze")
 def _reshape(body, equation, x):
   sizes = equation.shape
+  if equation.name == "reshape" and (dims := equation.params["dimensions"]):
+    x = moved(body, x, lambda x: x.ordered(dims))
 
   def view(x):
     if x.is_contiguous:

@@ -39,7 +39,8 @@ def _reduce(body, equation, x):
   if values.is_small(x.shape):
     kept = [d for d in range(len(x.shape)) if d not in axes]
     names = body.writer.names_of(x).transpose([*kept, *axes])
-    names = names.reshape(*equation.shape, -1)
+    reduced = cpp.size([x.shape[d] for d in axes])
+    names = names.reshape(*equation.shape, reduced)
     found = np.empty(equation.shape, object)
     for index in np.ndindex(*equation.shape):
       found[index] = _of_pairs(body, x, combine, names[index]) or start
