@@ -7,6 +7,9 @@ def matrix_op(name):
     """native_op, with the options that vectors as values need (vec/vec.h)."""
     native_op(
         name = name,
-        copts = ["-Wno-psabi"],
+        copts = [
+            "-Wno-psabi",
+            "-ffp-contract=off",  # Vectors of any size round alike.
+        ],
         deps = ["//xla_ffi_ops/linalg"],
     )
