@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import inspect
 import threading
+from unittest import mock
 import warnings
 
 from absl.testing import absltest
@@ -23,6 +24,7 @@ from jax_ffi_ops.compiled import Compiled
 from jax_ffi_ops.compiled import NotCompiledWarning
 from jax_ffi_ops.compiled import speed
 from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
+from jax_ffi_ops.loops import kernels
 from jax_ffi_ops.ops.cumsum import cumsum
 
 # Sums of fewer than 100 products: what jax and the handler round differently.
@@ -225,6 +227,25 @@ class CompileTest(parameterized.TestCase):
     with jax.enable_x64(True):
       x = jnp.asarray(x, dtype)
       self.check(compile(function)(x), jax.jit(function)(x))
+
+  @parameterized.product(
+      dtypes=(("int8", "int32"), ("int32", "int64"), ("bool", "bool")),
+      rows=(1, 9),
+      n=(3, 9),
+  )
+  def test_products_of_other_dtypes(self, dtypes, rows, n):
+    """They have the dtype of the result before they are multiplied."""
+    dtype, wide = dtypes
+    x = np.random.default_rng(n).integers(
+        0, 2 if dtype == "bool" else 99, (n, n)
+    )
+    x = (x << 20 * (dtype == "int32")).astype(dtype)
+    with jax.enable_x64(True):
+      product = lambda a, b: jax.lax.dot(a, b, preferred_element_type=wide)
+      fast = jax.vmap(compile(product, strict=True), (0, None))
+      found = fast(np.stack([x] * rows), x.T)
+    expected = x.astype(wide) @ x.T.astype(wide)
+    np.testing.assert_array_equal(found, [expected] * rows)
 
   def test_static_arguments(self):
     fast = compile(_loop, static_argnames="n")
@@ -472,6 +493,13 @@ class RefusedTest(parameterized.TestCase):
     with warnings.catch_warnings():
       warnings.simplefilter("error")
       fast(x + 1)
+
+  def test_faults_of_ours(self):
+    fast = compile(_loop)
+    with mock.patch.object(kernels, "kernels_of", side_effect=KeyError("x")):
+      with self.assertWarnsRegex(NotCompiledWarning, "a fault: KeyError: 'x'"):
+        found = fast(_X)
+    np.testing.assert_allclose(found, _loop(_X), 1e-5)
 
   def test_strict(self):
     fast = compile(self._refused, strict=True)

@@ -103,6 +103,9 @@ class Handlers(Library):
       self._kernel(backward)
     except errors.Unsupported as error:
       return str(error)
+    except Exception as error:  # pylint: disable=broad-except
+      # A fault of ours is no reason to stop a program that jax can run.
+      return f"{self._op.name}, a fault: {type(error).__name__}: {error}"
     return ""
 
   def warn_if_refused(self, backward: bool) -> None:

@@ -104,13 +104,17 @@ def _dot(body, equation, a, b):
   right, depth = b.shape[batch : batch + cols], a.shape[batch + rows :]
   # A large outer product is written where it is used.
   is_lazy = not depth and not values.is_small(equation.shape)
-  if {type(a), type(b)} == {values.Scalars} and not is_lazy:
+  types = {x.aval.dtype for x in (*equation.of.invars, *equation.of.outvars)}
+  is_of_one_type = len(set(map(cpp.scalar, types))) == 1
+  is_scalars = {type(a), type(b)} == {values.Scalars} and is_of_one_type
+  if is_scalars and not is_lazy:
     if cpp.size(a.shape) * cpp.size(right) <= _UNROLLED:
       x = a.names.reshape(*map(cpp.size, (loops, left, depth)))
       y = b.names.reshape(*map(cpp.size, (loops, right, depth)))
       dot = _dot_neighbors if _has_neighbors(equation, x, y) else _dot_scalars
       return dot(body, equation, x, y, a.lanes or b.lanes)
-  if _has_tiles(equation, *map(cpp.size, (left, depth, right))):
+  sizes = [*map(cpp.size, (left, depth, right))]
+  if is_of_one_type and _has_tiles(equation, *sizes):
     return _in_tiles(body, equation, a, b, (batch, rows, cols))
   # Neighbors are added to neighbors, if the columns of b are such.
   is_row = (
@@ -169,10 +173,8 @@ _TILE = 4
 
 def _has_tiles(equation, *sizes):
   """Returns whether a product of matrices is one for dot.h's `Product`."""
-  if not all(isinstance(n, int) and n >= _TILE for n in sizes):
-    return False
-  types = {x.aval.dtype for x in (*equation.of.invars, *equation.of.outvars)}
-  return cpp.is_float(equation.dtype) and len(set(map(cpp.scalar, types))) == 1
+  are_enough = all(isinstance(n, int) and n >= _TILE for n in sizes)
+  return are_enough and cpp.is_float(equation.dtype)
 
 
 def _in_tiles(body, equation, a, b, ranks):
@@ -219,4 +221,5 @@ def _product(ranks, by_rows, dtype, a, b):
     last, axes = axes, range(batch + rows, batch + rows + depth)
     a, b = (jnp.moveaxis(x, last, axes) for x in (a, b))
   product = a.astype(dtype) * b.astype(dtype)
-  return jax.lax.reduce_sum(product, axes) if depth else product
+  reduce = jax.lax.reduce_or if dtype == bool else jax.lax.reduce_sum
+  return reduce(product, axes) if depth else product
