@@ -108,10 +108,10 @@ def declare_without_calling_backward(name: str) -> kit.Op:
   """Declares the op such that its backward handler is not used."""
   register = lowering.register
 
-  def forward_only(primitive, reference, *handler):
+  def forward_only(primitive, reference, *handler, **options):
     if primitive.name.endswith("_bwd"):
       handler = ()
-    register(primitive, reference, *handler)
+    register(primitive, reference, *handler, **options)
 
   with mock.patch.object(lowering, "register", forward_only):
     return declare(name)
