@@ -384,6 +384,12 @@ class TextTest(parameterized.TestCase):
     self.assertEqual(text.count("MulAdd("), 3)
     self.assertEqual(text.count(" * "), 1)  # The other products are unread.
 
+  def test_long_functions_are_in_loops(self):
+    """Also where what reads them is not; g++ makes vectors of a loop."""
+    reference = lambda x: jnp.tanh(x) * 2
+    for n, count in ((8, 8), (9, 1), (64, 1), (100, 1)):
+      self.assertEqual(_text(reference, {"n": n}).count("Tanh("), count)
+
   def test_products_of_matrices_have_neighbors(self):
     text = " ".join(
         _text(lambda x: x @ x[0], {"n": 4}, signature="(n,n)->(n)").split()

@@ -50,7 +50,7 @@ _LONG = (
 )  # fmt: skip
 # Functions of many instructions are written one by one for at most so many
 # elements. For more, there is a loop.
-_MOST_LONG = 4
+_MOST_LONG = 8
 # Of floats: products, and sums that do not round them (MulAdd).
 _FUSED = ("add", "add_any", "mul", "square", "sub")
 # What changes no number, as XLA simplifies it.
@@ -107,7 +107,9 @@ def apply(
     return writer.named(cpp.code("({})", cpp.inner(text, dtype, lanes)), text)
 
   lazy = values.Lazy(shape, np.dtype(dtype), lanes, element, readable, True)
-  return lazy if equation.uses == (1,) else writer.in_memory(lazy)
+  # What reads a small array writes its elements one by one, not in a loop.
+  is_lazy = equation.uses == (1,) and not values.is_small(shape)
+  return lazy if is_lazy else writer.in_memory(lazy)
 
 
 @rule(*_OPERATORS, *_CALLS, *_SHORT, *_LONG)
