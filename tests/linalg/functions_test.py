@@ -133,13 +133,18 @@ class _FunctionsTest(matrices.MatrixTest):
           ((one, pivots), b),
           ((a, pivots), b),
           ((one, pivots), b[:3], 3),
+          ((one, pivots), b[:3], np.array(1)),
           ((one, pivots), 1.0),
           ((one, pivots.astype(float)), b[:3]),
       ]
     if name == "matrix_power":
       wrong = [(*x, 2) for x in wrong] + [(one, 1.5), (one, None)]
+      wrong += [(one, np.array(2))]
     if name == "norm":
       wrong += [(one, "x"), (one, 2, (0, 0)), (one, 2, (0, 7)), (one, 2, 0.5)]
+      wrong += [(one, 2, (0, 1), np.array(True))]
+    if name == "pinv":
+      wrong += [(np.ones((2, 2, 3)), np.array([0.1, 0.2]))]
     if name in ("eigh", "eigvalsh", "qr"):
       wrong += [(one, "x")]
     for arguments in wrong:
@@ -206,6 +211,27 @@ class FunctionsTest(_FunctionsTest):
           wanted = _cofactors(a)
           near = 1e-10 * max(1, np.max(np.abs(wanted)))
           np.testing.assert_allclose(gradient(a), wanted, rtol=0, atol=near)
+
+  @parameterized.parameters(
+      ("cholesky", "upper"), ("cholesky", "symmetrize_input"),
+      ("cho_factor", "lower"), ("solve_triangular", "lower"),
+      ("solve_triangular", "unit_diagonal"), ("eigh", "symmetrize_input"),
+      ("eigvalsh", "symmetrize_input"), ("svd", "full_matrices"),
+      ("svd", "compute_uv"), ("svd", "hermitian"), ("pinv", "hermitian"),
+      ("expm", "upper_triangular"),
+  )  # fmt: skip
+  def test_flags(self, name, flag):
+    """Integers and NumPy's bools count as what they are in a condition."""
+    a = _definite(3, np.float32)
+    arrays = (a, a) if name == "solve_triangular" else (a,)
+
+    def program(value):
+      run = lambda *x: getattr(linalg, name)(*x, **{flag: value})
+      array = lambda *x: run(*x)[0] if name == "cho_factor" else run(*x)
+      return jax.jit(array).lower(*arrays).as_text()
+
+    for value in (0, 2, np.True_):
+      self.assertEqual(program(value), program(bool(value)))
 
   def test_cho_solve(self):
     """With a factor in either triangle."""
@@ -280,6 +306,7 @@ class MoreFunctionsTest(_FunctionsTest):
     """Integers times 2.0 have one: results have one where jax's do."""
     a, b = 2.0 * jnp.arange(9).reshape(3, 3), 2.0 * jnp.arange(3)
     calls = [(a, b), (a, np.float32(b)), (np.float32(a), b)]
+    calls += [(a, np.arange(3)), (np.arange(9).reshape(3, 3), b)]
     # Of two dtypes, some functions of jax 0.9 take none.
     for operands in calls if jax.__version_info__ >= (0, 10) else calls[:1]:
       found, wanted = (

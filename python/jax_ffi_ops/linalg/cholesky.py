@@ -10,7 +10,6 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.linalg import operands
 from jax_ffi_ops.linalg import triangular
 from jax_ffi_ops.linalg.operands import adjoint
-from jax_ffi_ops.ops.common import namesake
 
 # Before jax 0.11.2, a factor of a triangle has derivatives of the other one too.
 _IS_OF_TRIANGLE = jax.__version_info__ >= (0, 11, 2)
@@ -86,7 +85,7 @@ def cholesky(
     TypeError, ValueError: as jax.numpy.linalg.cholesky.
   """
   found = operands.square(a)
-  if found is None or not namesake.are_bools(upper, symmetrize_input):
+  if found is None or not operands.are_flags(upper, symmetrize_input):
     return jnp.linalg.cholesky(
         a, upper=upper, symmetrize_input=symmetrize_input
     )
@@ -120,7 +119,7 @@ def cho_factor(
     TypeError, ValueError: as jax.scipy.linalg.cho_factor.
   """
   found = operands.square(a)
-  if found is None or not namesake.are_bools(lower):
+  if found is None or not operands.are_flags(lower):
     return jax.scipy.linalg.cho_factor(a, lower, overwrite_a, check_finite)
   l = _factor_of_triangle(found if lower else adjoint(found))
   return (l if lower else adjoint(l)), lower
@@ -149,8 +148,9 @@ def cho_solve(
   """
   c, lower = c_and_lower
   found = operands.systems_of_scipy(c, b)
-  if found is None or not namesake.are_bools(lower):
+  if found is None or not operands.are_flags(lower):
     return jax.scipy.linalg.cho_solve(c_and_lower, b, overwrite_b, check_finite)
+  c, x = found
   for trans in (0, 2) if lower else (2, 0):
-    b = triangular.solve_triangular(c, b, trans, lower)
-  return b
+    x = triangular.solve_triangular(c, x, trans, lower)
+  return x[..., 0] if b.ndim == 1 else x

@@ -9,7 +9,6 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.linalg import operands
-from jax_ffi_ops.ops.common import namesake
 
 
 def _signed(v):
@@ -100,7 +99,7 @@ def _values(a, symmetrize):
 def _served(a: Any, uplo: Any, symmetrize: Any) -> jax.Array | None:
   """Returns matrices whose lower triangle is read; None: jax's to judge."""
   found = operands.square(a, operands.REAL)
-  if uplo not in (None, "L", "U") or not namesake.are_bools(symmetrize):
+  if uplo not in (None, "L", "U") or not operands.are_flags(symmetrize):
     return None
   if found is None or uplo != "U" or symmetrize:
     return found
@@ -138,7 +137,7 @@ def eigh(
   found = _served(a, UPLO, symmetrize_input)
   if found is None:
     return jnp.linalg.eigh(a, UPLO, symmetrize_input)
-  return _RESULT(*_eigh(found, symmetrize=symmetrize_input))
+  return _RESULT(*_eigh(found, symmetrize=bool(symmetrize_input)))
 
 
 @operands.public(_eigenvalues, _eigh)
@@ -162,7 +161,7 @@ def eigvalsh(
   found = _served(a, UPLO, symmetrize_input)
   if found is None:
     return jnp.linalg.eigvalsh(a, UPLO, symmetrize_input=symmetrize_input)
-  return _values(found, symmetrize_input)
+  return _values(found, bool(symmetrize_input))
 
 
 _RESULT = type(jax.eval_shape(jnp.linalg.eigh, np.zeros((1, 1), np.float32)))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exponentials and powers of matrices."""
 
-import operator
-
 import jax
 import jax.numpy as jnp
 import jax.scipy.linalg
@@ -55,7 +53,11 @@ def expm(
     TypeError, ValueError: as jax.scipy.linalg.expm.
   """
   found = operands.square(A, operands.REAL)
-  is_served = upper_triangular is False and type(max_squarings) is int
+  is_served = (
+      operands.are_flags(upper_triangular)
+      and not upper_triangular
+      and type(max_squarings) is int
+  )
   if found is None or not is_served or max_squarings < 0:
     return jax.scipy.linalg.expm(
         A, upper_triangular=upper_triangular, max_squarings=max_squarings
@@ -82,9 +84,9 @@ def matrix_power(a: jax.Array, n: int) -> jax.Array:
   """
   square = operands.square(a)
   is_served = square is not None and square.dtype == a.dtype
-  if not is_served or not hasattr(n, "__index__") or operator.index(n) == 0:
+  if not is_served or not isinstance(n, int | np.integer) or n == 0:
     return jnp.linalg.matrix_power(a, n)
-  n = operator.index(n)
+  n = int(n)
   if n < 0:
     square, n = lu.inv(square), -n
   power = None

@@ -215,7 +215,7 @@ def lu_solve(
   """
   lu, pivots = lu_and_piv
   found = operands.systems_of_scipy(lu, b)
-  if found is None or trans not in (0, 1, 2):
+  if found is None or not isinstance(trans, int) or trans not in (0, 1, 2):
     return jax.scipy.linalg.lu_solve(
         lu_and_piv, b, trans, overwrite_b, check_finite
     )

@@ -72,9 +72,9 @@ def inexact(
     return None
   try:
     found = [jnp.asarray(a) for a in arrays]
-    if all(jax.typeof(a).weak_type for a in found):
+    dtype, is_weak = jax.dtypes.result_type(*found, return_weak_type_flag=True)
+    if is_weak:
       return None  # So are some results of jax.
-    dtype = jnp.result_type(*found)
     if not jnp.issubdtype(dtype, jnp.inexact):
       dtype = jax.eval_shape(jnp.sqrt, jax.ShapeDtypeStruct((), dtype)).dtype
   except (TypeError, ValueError):
@@ -82,6 +82,11 @@ def inexact(
   if dtype not in dtypes:
     return None
   return [a.astype(dtype) for a in found]
+
+
+def are_flags(*flags: Any) -> bool:
+  """Returns whether flags are bools or integers, whose truth counts, as in jax."""
+  return all(isinstance(flag, int | np.bool_) for flag in flags)
 
 
 def square(a: Any, dtypes: tuple[np.dtype, ...] = NUMBERS) -> jax.Array | None:

@@ -12,7 +12,6 @@ from jax_ffi_ops import kit
 from jax_ffi_ops.linalg import operands
 from jax_ffi_ops.linalg.eigh import eigh
 from jax_ffi_ops.linalg.eigh import eigvalsh
-from jax_ffi_ops.ops.common import namesake
 
 # Of fewer matrices, most lanes are empty.
 _CHOICE = operands.choice_of_shapes({1: 2, 12: 4, 24: 16})
@@ -125,10 +124,10 @@ def _hermitian(a, compute_uv):
 def _served(a: Any, hermitian: Any) -> jax.Array | None:
   """Returns matrices that handlers may serve; None: jax's to judge."""
   found = operands.matrices(a, operands.REAL)
-  if found is None or hermitian is False:
-    return found
+  if found is None or not operands.are_flags(hermitian):
+    return None
   is_square = found.shape[-2] == found.shape[-1]
-  return found if is_square and hermitian is True else None
+  return found if is_square or not hermitian else None
 
 
 @operands.public(_svd, _svd_full, _svd_values, *kit.ops_of(eigvalsh))
@@ -169,7 +168,7 @@ def svd(
   found = _served(a, hermitian)
   if (
       found is None
-      or not namesake.are_bools(full_matrices, compute_uv)
+      or not operands.are_flags(full_matrices, compute_uv)
       or subset_by_index is not None
   ):
     return jnp.linalg.svd(
@@ -252,9 +251,9 @@ def pinv(
     TypeError, ValueError: as jax.numpy.linalg.pinv.
   """
   found = _served(a, hermitian)
-  if found is None or None not in (rtol, rcond):
+  if found is None or (rtol is not None and rcond is not None):
     return jnp.linalg.pinv(a, rtol=rtol, hermitian=hermitian, rcond=rcond)
-  return _pinv(found, rcond if rtol is None else rtol, hermitian)
+  return _pinv(found, rcond if rtol is None else rtol, bool(hermitian))
 
 
 _BY_VALUES = {2: jnp.max, -2: jnp.min, "nuc": jnp.sum}
@@ -290,6 +289,7 @@ def norm(
   if (
       isinstance(ord, int | float | str)
       and ord in _BY_VALUES
+      and operands.are_flags(keepdims)
       and _are_two(axes)
   ):
     found = _with_last(x, axes)

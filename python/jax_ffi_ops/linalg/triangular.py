@@ -10,7 +10,6 @@ import numpy as np
 
 from jax_ffi_ops import kit
 from jax_ffi_ops.linalg import operands
-from jax_ffi_ops.ops.common import namesake
 
 
 def _reference(a, b, *, lower, transpose, conjugate, unit_diagonal):
@@ -125,7 +124,7 @@ def solve_triangular(
       found is None
       or not isinstance(trans, int | str)
       or trans not in _TRANSPOSES
-      or not namesake.are_bools(lower, unit_diagonal)
+      or not operands.are_flags(lower, unit_diagonal)
   ):
     return jax.scipy.linalg.solve_triangular(
         a, b, trans, lower, unit_diagonal, overwrite_b, debug, check_finite
@@ -133,9 +132,9 @@ def solve_triangular(
   code = _TRANSPOSES[trans]
   x = _solve(
       *found,
-      lower=lower,
+      lower=bool(lower),
       transpose=code > 0,
       conjugate=code == 2,
-      unit_diagonal=unit_diagonal,
+      unit_diagonal=bool(unit_diagonal),
   )
   return x[..., 0] if b.ndim == 1 else x
