@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of linalg against NumPy and SciPy, and against their namesakes."""
 
+import re
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import jax
@@ -252,6 +254,17 @@ class FunctionsTest(_FunctionsTest):
     with kit.using("handler"):
       text = jax.jit(jax.grad(loss, (0, 1))).lower(factors[0], b).as_text()
     self.assertNotIn("@xla_ffi_ops_lu_fwd(", text)
+
+  def test_gradients_of_values_decompose_once(self):
+    for function, handler in (
+        (linalg.eigvalsh, "eigh"),
+        (lambda a: linalg.norm(a, 2, (-2, -1)), "svd"),
+    ):
+      with kit.using("handler"):
+        gradient = jax.jit(jax.grad(lambda a, f=function: jnp.sum(f(a))))
+        text = gradient.lower(np.ones((3, 4, 4))).as_text()
+      found = re.findall(r"@(xla_ffi_ops_\w+_fwd)\(", text)
+      self.assertEqual(found, [f"xla_ffi_ops_{handler}_fwd"])
 
 
 class MoreFunctionsTest(_FunctionsTest):

@@ -92,11 +92,7 @@ _svd_full = kit.op(
 )
 
 
-def _values_jvp(a, a_dot):
-  u, _, vh = _svd(a)
-  return (jnp.sum(u * (a_dot @ vh.mT), axis=0),)
-
-
+# Without derivatives: these come from vectors.
 _svd_values = kit.op(
     "svd_values",
     library=operands.LIBRARY,
@@ -105,9 +101,19 @@ _svd_values = kit.op(
     dtypes=operands.REAL,
     outputs=("s",),
     results=kit.Results(sizes=_SIZES),
-    derivatives=kit.Derivatives(jvp=_values_jvp),
     choice=_CHOICE,
 )
+
+
+@jax.custom_jvp
+def _values(a):
+  """The values alone; their derivatives are those of svd."""
+  return _svd_values(a)
+
+
+@_values.defjvp
+def _values_jvp(primals, tangents):
+  return jax.jvp(lambda a: _svd(a)[1], primals, tangents)
 
 
 def _hermitian(a, compute_uv):
@@ -181,7 +187,7 @@ def svd(
   if hermitian:
     return _hermitian(found, compute_uv)
   if not compute_uv:
-    return _svd_values(found)
+    return _values(found)
   m, n = found.shape[-2:]
   return _RESULT(*(_svd_full if full_matrices and m != n else _svd)(found))
 
@@ -259,7 +265,7 @@ def pinv(
 _BY_VALUES = {2: jnp.max, -2: jnp.min, "nuc": jnp.sum}
 
 
-@operands.public(_svd_values)
+@operands.public(_svd_values, _svd)
 def norm(
     x: jax.Array,
     ord: int | float | str | None = None,  # pylint: disable=redefined-builtin
@@ -295,7 +301,7 @@ def norm(
     found = _with_last(x, axes)
   if found is None:
     return jnp.linalg.norm(x, ord=ord, axis=axis, keepdims=keepdims)
-  result = _BY_VALUES[ord](_svd_values(found), axis=-1)
+  result = _BY_VALUES[ord](_values(found), axis=-1)
   return jnp.expand_dims(result, axes) if keepdims else result
 
 
