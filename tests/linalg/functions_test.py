@@ -214,6 +214,15 @@ class FunctionsTest(_FunctionsTest):
           near = 1e-10 * max(1, np.max(np.abs(wanted)))
           np.testing.assert_allclose(gradient(a), wanted, rtol=0, atol=near)
 
+  @parameterized.parameters(np.float32, np.complex64)
+  def test_det_of_other_scales(self, dtype):
+    """Products of some pivots overflow, or underflow; that of all does not."""
+    a = _definite(4, dtype)
+    wanted = np.linalg.det(a.astype(np.complex128))
+    for scales in ((1e30, 1e30, 1e-30, 1e-30), (1e-30, 1e-30, 1e30, 1e30)):
+      det = jax.jit(linalg.det)((a * np.array(scales)).astype(dtype))
+      np.testing.assert_allclose(det, wanted, 1e-3)
+
   @parameterized.parameters(
       ("cholesky", "upper"), ("cholesky", "symmetrize_input"),
       ("cho_factor", "lower"), ("solve_triangular", "lower"),

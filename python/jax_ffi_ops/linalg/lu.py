@@ -235,22 +235,26 @@ def _signs_of_exchanges(pivots, dtype):
   return (1 - 2 * odd).astype(dtype)
 
 
-@jax.custom_jvp
-@jax.jit
-def _slogdet(a):
-  lu, pivots, _ = _lu(a)
+def _sign_and_log(lu, pivots):
+  """Returns those of determinants."""
   diagonal = jnp.diagonal(lu, axis1=-2, axis2=-1)
   size = jnp.abs(diagonal)
   is_singular = jnp.any(size == 0, axis=-1)
-  if jnp.iscomplexobj(a):
+  if jnp.iscomplexobj(lu):
     signs = diagonal / jnp.where(size == 0, 1, size)
   else:  # The sign of NaN is 1, as in jax.
-    signs = jnp.where(diagonal < 0, -1, 1).astype(a.dtype)
-  sign = jnp.prod(signs, axis=-1) * _signs_of_exchanges(pivots, a.dtype)
+    signs = jnp.where(diagonal < 0, -1, 1).astype(lu.dtype)
+  sign = jnp.prod(signs, axis=-1) * _signs_of_exchanges(pivots, lu.dtype)
   sign = jnp.where(is_singular, jnp.zeros_like(sign), sign)
   # Without a constant that is infinite, which jax_debug_infs refuses.
   size = jnp.where(is_singular[..., None], 0, size)
   return sign, jnp.sum(jnp.log(size), axis=-1)
+
+
+@jax.custom_jvp
+@jax.jit
+def _slogdet(a):
+  return _sign_and_log(*_lu(a)[:2])
 
 
 @_slogdet.defjvp
@@ -296,7 +300,13 @@ _SLOGDET = type(
 def _det(a):
   lu, pivots, _ = _lu(a)
   product = jnp.prod(jnp.diagonal(lu, axis1=-2, axis2=-1), axis=-1)
-  return product * _signs_of_exchanges(pivots, a.dtype)
+  # A part of it may overflow, or underflow. jax's has fewer digits.
+  sign, log = _sign_and_log(lu, pivots)
+  return jnp.where(
+      jnp.isfinite(product) & (product != 0),
+      product * _signs_of_exchanges(pivots, a.dtype),
+      sign * jnp.exp(log).astype(a.dtype),
+  )
 
 
 @_det.defjvp
