@@ -60,6 +60,11 @@ class ToolsTest(absltest.TestCase):
     self.assertIn("Backward0", text)
     self.assertIn("for (int64_t", text)
 
+  def test_lowers(self):
+    lowered = _fast.lower(_X)
+    self.assertIn("_function_", lowered.as_text())
+    np.testing.assert_array_equal(lowered.compile()(_X), _fast(_X))
+
   def test_pickles(self):
     self.assertIs(pickle.loads(pickle.dumps(_fast)), _fast)
     self.assertIs(copy.deepcopy(_fast), _fast)

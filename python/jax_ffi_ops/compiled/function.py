@@ -89,6 +89,14 @@ class Compiled:
     types_ = "; ".join(map(_types, self.ops))
     return f"<compiled {self.__name__}{types_ and f' of {types_}'}>"
 
+  def trace(self, *args: Any, **kwargs: Any) -> jax.stages.Traced:
+    """Traces a call, as the method of what jax.jit returns."""
+    return self._jitted.trace(*args, **kwargs)
+
+  def lower(self, *args: Any, **kwargs: Any) -> jax.stages.Lowered:
+    """Lowers a call, as the method of what jax.jit returns."""
+    return self._jitted.lower(*args, **kwargs)
+
   @property
   def ops(self) -> tuple[Op, ...]:
     """What it is made of so far: an op for each of its arguments' types."""
@@ -148,7 +156,7 @@ class Compiled:
 
   def _ops_of(self, *args, **kwargs):
     """Returns the ops of a call."""
-    jaxpr = self._jitted.trace(*args, **kwargs).jaxpr.jaxpr
+    jaxpr = self.trace(*args, **kwargs).jaxpr.jaxpr
     calls = (x.params.get("call") for x in equations(jaxpr))
     return dict.fromkeys(x.op for x in calls if isinstance(x, ForwardCall))
 
