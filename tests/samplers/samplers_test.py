@@ -88,7 +88,7 @@ _MORE = [
 
 # What jax.random has besides, which makes no numbers.
 _OF_KEYS = {
-    "PRNGKey", "clone", "key", "key_data", "key_dtype", "key_impl",
+    "Key", "PRNGKey", "clone", "key", "key_data", "key_dtype", "key_impl",
     "wrap_key_data",
 }  # fmt: skip
 
