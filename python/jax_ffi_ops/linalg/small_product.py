@@ -21,9 +21,10 @@ def _transpose(a, dc):
 
 
 def _is_faster(a, b, *, m, k, n, **_):
-  # XLA's are faster for a few matrices, and from 8x8 on; there, memory binds.
+  # XLA's are faster for a few matrices, of up to 3x3, and of more than 8x8, where
+  # memory binds.
   matrices = max(a.size // max(1, m * k), b.size // max(1, k * n))
-  return matrices >= 8 and m * k * n <= 512
+  return matrices >= 8 and 27 < m * k * n <= 512
 
 
 _product = kit.op(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Singular values and vectors, and what is computed from them."""
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -92,6 +93,13 @@ _svd_full = kit.op(
 )
 
 
+def _are_values_faster(a, *_, m, n, **shape):
+  # LAPACK's QR needs fewer operations than rotations, without the vectors.
+  if a.dtype == np.float64 and min(m, n) > 20:
+    return False
+  return _CHOICE.is_faster(a, m=m, n=n, **shape)
+
+
 # Without derivatives: these come from vectors.
 _svd_values = kit.op(
     "svd_values",
@@ -101,7 +109,7 @@ _svd_values = kit.op(
     dtypes=operands.REAL,
     outputs=("s",),
     results=kit.Results(sizes=_SIZES),
-    choice=_CHOICE,
+    choice=dataclasses.replace(_CHOICE, is_faster=_are_values_faster),
 )
 
 
