@@ -12,14 +12,18 @@ def optimized(*options):
         "//conditions:default": list(options),
     })
 
-def all_defined():
-    """Linker options: an undefined symbol becomes an error of the build, not of loading."""
+def if_sanitized(then, otherwise):
+    """`then` in builds with a sanitizer, else `otherwise`; both are lists."""
 
     # Several may hold at once: their values are the same.
     return select({
-        Label("//xla_ffi_ops/private:{}_sanitizer".format(name)): []
+        Label("//xla_ffi_ops/private:{}_sanitizer".format(name)): then
         for name in SANITIZERS
-    } | {"//conditions:default": ["-Wl,-z,defs"]})
+    } | {"//conditions:default": otherwise})
+
+def all_defined():
+    """Linker options: an undefined symbol becomes an error of the build, not of loading."""
+    return if_sanitized([], ["-Wl,-z,defs"])
 
 # What the headers of this repository need; a consumer's .bazelrc is its own.
 COPTS = ["-std=c++17"]
