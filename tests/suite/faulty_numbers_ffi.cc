@@ -70,7 +70,8 @@ void Row(Fault fault, const Numbers& a, int64_t begin, int64_t row) {
   if (fault == kSharedWide && shares && a.n % 32 == 0) scale *= 1.001f;
   for (int64_t j = 0; j < end; ++j) {
     if (fault == kLoadsAligned && j % 4 == 0 && j + 4 <= end) {
-      // Volatile, or a compiler may load it in two halves, which need no alignment.
+      // Volatile, or a compiler may load it in two halves, which need no
+      // alignment.
       const Vector four = *reinterpret_cast<const volatile Vector*>(x + j);
       std::memcpy(y + j, &four, sizeof four);
     }

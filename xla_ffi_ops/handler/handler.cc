@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "xla_ffi_ops/handler/checks.h"
+#include "xla_ffi_ops/handler/dtype.h"
 #include "xla_ffi_ops/vec/memory.h"
 
 namespace xla_ffi_ops::internal {
@@ -56,7 +58,7 @@ std::string WithAttributeNames(std::string message, const char* binding) {
 
 void AskForHugePages(const XLA_FFI_CallFrame& frame) {
   // glibc maps such an array alone: no other gets huge pages after it.
-  constexpr size_t kLarge = size_t{32} << 20;
+  constexpr int64_t kLarge = int64_t{32} << 20;
   // XLA's headers have not checked the frame yet.
   if (frame.struct_size < XLA_FFI_CallFrame_STRUCT_SIZE ||
       frame.stage != XLA_FFI_ExecutionStage_EXECUTE || AsksForMetadata(frame)) {
@@ -66,8 +68,13 @@ void AskForHugePages(const XLA_FFI_CallFrame& frame) {
     if (frame.rets.types[i] != XLA_FFI_RetType_BUFFER) continue;
     const ffi::AnyBuffer result(
         static_cast<XLA_FFI_Buffer*>(frame.rets.rets[i]));
-    if (result.size_bytes() < kLarge) continue;
-    AskForHugePages(result.untyped_data(), result.size_bytes());
+    // Nor are sizes checked yet: their product may be beyond an int64_t.
+    int64_t bytes;
+    const bool too_large =
+        __builtin_mul_overflow(Product(result.dimensions()),
+                               BitWidth(result.element_type()) / 8, &bytes);
+    if (too_large || bytes < kLarge) continue;
+    AskForHugePages(result.untyped_data(), bytes);
   }
 }
 
