@@ -87,6 +87,10 @@ def casts(a, b, c):
       c.astype(jnp.bfloat16), (a > 0).astype(np.float16),
       b.astype(np.int8).astype(jnp.bfloat16),
       jnp.where(b > 0, a.astype(np.float16), c),
+      *(lax.bitcast_convert_type(x.astype(h), np.int16) for x in (a, small)
+        for h in halves),
+      *(lax.bitcast_convert_type((b * 999).astype(np.uint16), h)
+        for h in halves),
   )  # fmt: skip
 
 
@@ -618,6 +622,7 @@ def random(a, b, c):
       jax.random.permutation(first, 5), jax.random.exponential(second),
       jax.random.categorical(first, jnp.arange(4.0)),
       jax.random.normal(jax.random.split(typed)[1]),
+      *(jax.random.uniform(first, (5,), h) for h in (jnp.bfloat16, np.float16)),
       lax.fori_loop(0, 3, step, (typed, b))[1],
       lax.rng_bit_generator(c, (3, 5)),
       lax.rng_bit_generator(c | np.uint32(2**32 - 4), (99,), np.uint8),

@@ -65,6 +65,26 @@ XLA_FFI_OPS_HD To RoundedTo(V x) {
   }
 }
 
+// The bits of Halves as integers, or Halves of such bits as float.
+template <typename Half, typename To, typename V>
+XLA_FFI_OPS_HD To HalfBits(V x) {
+  using xla_ffi_ops::internal::BitCast;
+  const auto one = [](Element<V> e) XLA_FFI_OPS_INLINED {
+    if constexpr (std::is_integral_v<Element<V>>) {
+      return static_cast<float>(BitCast<Half>(e));
+    } else {
+      return BitCast<Element<To>>(Half(e));
+    }
+  };
+  if constexpr (kIsScalar<V>) {
+    return one(x);
+  } else {
+    To found;
+    for (int l = 0; l < kLanesOf<V>; ++l) found[l] = one(x[l]);
+    return found;
+  }
+}
+
 }  // namespace xla_ffi_ops::lanes
 
 #endif  // XLA_FFI_OPS_VEC_LANES_LANE_HALVES_H_

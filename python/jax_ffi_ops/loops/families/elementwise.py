@@ -262,13 +262,16 @@ def _convert(body, equation, x):
 @rule("bitcast_convert_type")
 def _bitcast(body, equation, x):
   dtype = np.dtype(equation.params["new_dtype"])
-  sixteen = {"float16", "bfloat16"}
-  if x.dtype.itemsize != dtype.itemsize or sixteen & {x.dtype.name, dtype.name}:
+  halves = [d for d in (x.dtype, dtype) if cpp.is_rounded(d)]
+  if x.dtype == dtype:
+    return x
+  if x.dtype.itemsize != dtype.itemsize or len(halves) > 1:
     raise errors.Unsupported(f"of {x.dtype.name} to {dtype.name}")
   ctype = cpp.type_of(dtype, x.lanes)
-  return apply(
-      body, equation, [x], lambda a: cpp.code("Bits<{}>({})", ctype, a)
-  )
+  name = f"Bits<{ctype}>"
+  if halves:
+    name = f"HalfBits<{cpp.stored(*halves)}, {ctype}>"
+  return apply(body, equation, [x], lambda a: cpp.code("{}({})", name, a))
 
 
 @rule(
