@@ -42,6 +42,7 @@ def _sums(a, b, c, d):
   return (
       c.sum(1), jnp.cumsum(c, 1), a.mean(), jnp.prod(a), jnp.linalg.norm(c),
       c @ c.T, jnp.vdot(a, b), c[:, :2, None] * a, inverses,
+      jnp.cumprod(a), lax.cumprod(c, 1, reverse=True), c[:0].prod(0),
   )  # fmt: skip
 
 

@@ -163,7 +163,7 @@ def _integer_pow(params, x):
       found = x if found is None else _mul(found, x)
     x, n = _mul(x, x), n // 2
   if found is None:
-    return Pair(jnp.ones_like(x.re), jnp.zeros_like(x.re))
+    return _of_real(jnp.ones_like(x.re))
   return found if params["y"] > 0 else _reciprocal(found)
 
 
@@ -347,14 +347,26 @@ def _dot_general(params, x, y):
   )
 
 
+def _products(rows, reverse=False):
+  """Multiplies rows one after the other; returns the last, and all products."""
+  one = _of_real(jnp.ones(rows.re.shape[1:], rows.re.dtype))
+  step = lambda found, row: (_mul(found, row),) * 2
+  return lax.scan(step, one, rows, reverse=reverse)
+
+
 @_with_params("reduce_prod")
 def _reduce_prod(params, x):
-  """Multiplies one after the other."""
   axes = params["axes"]
   kept = [d for d in range(x.re.ndim) if d not in axes]
-  shape = [x.re.shape[d] for d in kept]
-  rows = Pair(*(
-      lax.transpose(part, [*axes, *kept]).reshape(-1, *shape) for part in x
-  ))  # fmt: skip
-  one = Pair(jnp.ones(shape, x.re.dtype), jnp.zeros(shape, x.re.dtype))
-  return lax.scan(lambda found, row: (_mul(found, row), None), one, rows)[0]
+  shape = [cpp.size([x.re.shape[d] for d in axes])]
+  shape += [x.re.shape[d] for d in kept]
+  rows = (lax.transpose(part, [*axes, *kept]).reshape(shape) for part in x)
+  return _products(Pair(*rows))[0]
+
+
+@_with_params("cumprod")
+def _cumprod(params, x):
+  axis = params["axis"]
+  rows = Pair(*(jnp.moveaxis(part, axis, 0) for part in x))
+  found = _products(rows, params["reverse"])[1]
+  return Pair(*(jnp.moveaxis(part, 0, axis) for part in found))
