@@ -138,8 +138,10 @@ class Compiled:
       raise TypeError(
           f"rows must be numbers of rows, such as (1, 8); got {rows!r}."
       )
-    found = measuring.table(functools.partial(self, **static), args, rows)
-    if not self.libraries:
+    found, ops = {}, self._ops_of(*args, **static)
+    if ops:
+      found = measuring.table(functools.partial(self, **static), args, rows)
+    if not found:
       print("Nothing is compiled:", explain(self, *args, **static), sep="\n")
       return {}
     print(f"{'pass':10}{'rows':>6}{'jax, ms':>12}{'compiled':>12}")
@@ -148,7 +150,7 @@ class Compiled:
       print(f"{name:10}{n:6}{before:12.4f}{after:12.4f}{ratio:>9}")
     if save:
       least_rows = measuring.least_rows(found)
-      for op in self._ops_of(*args, **static):
+      for op in ops:
         answers.save(op.name, least_rows)
         op.library.least_rows = least_rows
       self._jitted.clear_cache()
