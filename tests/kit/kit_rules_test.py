@@ -139,7 +139,7 @@ class KitRulesTest(parameterized.TestCase):
     groups = {kit.Choice: "choice", kit.Derivatives: "derivatives"}
     function = {groups.get(type(value), kind): value}
     with self.assertRaisesRegex(
-        TypeError, f"test_op: `{kind}` is called with 1 arrays and .*'a'"
+        TypeError, f"test_op: `{kind}` is called with 1 array and .*'a'"
     ):
       declare(operands=("x",), attributes={"a": np.int64}, **function)
 

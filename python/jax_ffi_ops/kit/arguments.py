@@ -11,6 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 
+def counted(number: int, noun: str) -> str:
+  """Returns "1 array" or "2 arrays", for a message."""
+  return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def check_bool(function: str, name: str, value: Any) -> None:
   """Raises TypeError unless an argument is a bool."""
   if not isinstance(value, bool | np.bool_):

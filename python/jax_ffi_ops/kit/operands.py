@@ -75,8 +75,9 @@ def _present(op, operands):
   if len(operands) > len(op.operands) or not optional.issuperset(missing):
     names = (n + "=None" * (i in optional) for i, n in enumerate(op.operands))
     raise TypeError(
-        f"{op.name} takes {len(op.operands)} operands ({', '.join(names)}),"
-        f" got {len(operands)}."
+        f"{op.name} takes"
+        f" {arguments.counted(len(op.operands), 'operand')}"
+        f" ({', '.join(names)}), got {len(operands)}."
     )
   present = 0
   for i, x in enumerate(operands):

@@ -12,6 +12,8 @@ from typing import Any
 
 import jax
 
+from jax_ffi_ops.kit import arguments
+
 _NAMED = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -72,7 +74,8 @@ def check_call(
     inspect.signature(function).bind(*operands, **dict.fromkeys(attributes))
   except TypeError as error:
     raise TypeError(
-        f"{op}: `{kind}` is called with {len(operands)} arrays and the keywords"
+        f"{op}: `{kind}` is called with"
+        f" {arguments.counted(len(operands), 'array')} and the keywords"
         f" {list(attributes)}: {error}"
     ) from error
 

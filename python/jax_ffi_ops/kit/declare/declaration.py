@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.kit import dtypes as dtype_rules
 from jax_ffi_ops.kit.declare import sizes as core_sizes
 from jax_ffi_ops.kit.declare.attributes import Attribute
@@ -261,7 +262,8 @@ class Declaration:
     if len(dtypes) != len(self.result_names):
       raise TypeError(
           f"{self.name}: {source} gives {len(dtypes)}, but the signature"
-          f" {self.signature} has {len(self.result_names)} results."
+          f" {self.signature} has"
+          f" {arguments.counted(len(self.result_names), 'result')}."
       )
     return list(map(jax.dtypes.canonicalize_dtype, dtypes))
 

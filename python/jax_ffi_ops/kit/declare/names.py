@@ -4,6 +4,7 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
+from jax_ffi_ops.kit import arguments
 from jax_ffi_ops.kit.declare import author_functions
 from jax_ffi_ops.kit.declare.signature import Signature
 
@@ -56,8 +57,8 @@ def _operand_names(name, signature, operands, reference):
     operands = [f"operand {index}" for index in range(count)]
   if len(operands) != count:
     raise ValueError(
-        f"{name}: {signature} has {count} operands, but named are"
-        f" {list(operands)}."
+        f"{name}: {signature} has {arguments.counted(count, 'operand')},"
+        f" but named are {list(operands)}."
     )
   return tuple(operands)
 
