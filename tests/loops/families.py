@@ -132,6 +132,7 @@ def incomplete_gammas(a, b):
   return (
       lax.zeta(1 + x, y), lax.igamma(x, y), lax.igammac(x, y),
       lax.igamma_grad_a(x, y), lax.polygamma(jnp.float32(1), x),
+      lax.zeta(1 + jnp.abs(jnp.round(b)), a),
   )  # fmt: skip
 
 

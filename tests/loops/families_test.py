@@ -201,6 +201,8 @@ if "gammas" in families.OPS and "incomplete_gammas" in families.OPS:
       of_any = [special.gammaln(x), special.digamma(x)]
       self._check(got[1:4:2], of_any)
       self._check(got[4:], [special.i0e(x), special.i1e(x)])
+      got = families.OPS["incomplete_gammas"][0](a, b)
+      self._check(got[5:], [special.zeta(1 + np.abs(np.float64(b)), x)])
 
 
 if __name__ == "__main__":

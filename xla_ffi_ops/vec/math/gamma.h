@@ -97,9 +97,10 @@ XLA_FFI_OPS_HD V DigammaOf(V x) {
   return Select(is_negative, negative, positive);
 }
 
-// The sum of (q + n)^-s over n, by Euler's and Maclaurin's formula.
+// The sum of (q + n)^-s over n for positive q, by Euler's and Maclaurin's
+// formula.
 template <typename V>
-XLA_FFI_OPS_HD V ZetaOf(V s, V q) {
+XLA_FFI_OPS_HD V PositiveZeta(V s, V q) {
   V sum{}, z = q;
   for (int i = 0; i < 10; ++i) {
     sum += Pow(z, -s);
@@ -114,11 +115,31 @@ XLA_FFI_OPS_HD V ZetaOf(V s, V q) {
     factor *= (s + (2 * i + 1)) * (s + (2 * i + 2));
     power = power / (z * z);
   }
+  return sum;
+}
+
+template <typename V>
+XLA_FFI_OPS_HD V ZetaOf(V s, V q) {
+  const auto is_negative = q < V{};
+  const V fraction = Fraction(q);
+  const auto is_below = fraction < V{};
+  const V first = Select(is_below, fraction + 1, fraction);
+  const V other = Select(is_below, -fraction, 1 - fraction);  // 1 - first
+  const V from[] = {Select(is_negative, first, q), other, 1 - q};
+  V sums[3]{};
+  const int count = Any(is_negative) ? 3 : 1;
+  for (int i = 0; i < count; ++i) sums[i] = PositiveZeta(s, from[i]);
+  // Terms of negative numbers are those of `other`, and so on up to -q, but for
+  // the sign of an odd power. Other powers of them are NaN.
+  const V sign = Pow(Splat<V>(-1), s);
+  const V found =
+      Select(is_negative, sums[0] + sign * (sums[1] - sums[2]), sums[0]);
   const V infinite = Splat<V>(kInfinity<V>);
   const V nan = Splat<V>(Limits<V>::quiet_NaN());
-  const auto is_pole = Abs(s - 1) == V{};
-  sum = Select(q <= V{}, Select(Fraction(q) == V{}, infinite, nan), sum);
-  return Select(is_pole, infinite, Select(s < 1.0, nan, sum));
+  // There, both sides of a pole have one sign.
+  const V pole = Select(Fraction(s * 0.5) == V{}, infinite, nan);
+  const V any = Select((q <= V{}) & (fraction == V{}), pole, found);
+  return Select(Abs(s - 1) == V{}, infinite, Select(s < 1.0, nan, any));
 }
 
 // A regularized incomplete gamma function, or its complement, and how it
