@@ -249,6 +249,10 @@ def indices(a, b, c, d):
       jax.vmap(lambda row, i: row[i])(d[:4], b),
       jax.vmap(lambda row, i: row.at[i].add(1.0))(d[:4], b),
       jax.vmap(lambda row, i: row[i])(d[:4, :4], jnp.arange(4) * a),
+      c.at[jnp.array([1, 9])].get(mode="fill"),
+      # Unsigned indices from the end on.
+      d[::-1, ::-1][b.astype(np.uint32) % 5],
+      c[::-1].at[jnp.abs(b).astype(np.uint32)].set(9.0),
   )  # fmt: skip
 
 

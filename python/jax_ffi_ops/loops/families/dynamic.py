@@ -49,17 +49,20 @@ class Window:
 
 
 def _window(body, memory: values.Memory, sizes, starts) -> Window:
-  """Returns the window of these sizes at starts: pairs of text and Value."""
+  """Returns the window of these sizes at starts.
+
+  Each is a text, and its dtype if lanes differ in it.
+  """
   offsets, lanes = [], []
-  for stride, (text, value) in zip(memory.strides, starts):
-    if value is None or not value.lanes:
+  for stride, (text, own) in zip(memory.strides, starts):
+    if own is None:
       offsets.append(cpp.product(stride, text))
       continue
     if stride != 1:
-      ctype = cpp.scalar(value.dtype)
+      ctype = cpp.scalar(own)
       text = cpp.code("{} * static_cast<{}>({})", text, ctype, cpp.dim(stride))
     lanes.append(text)
-    dtype = value.dtype
+    dtype = own
   part = memory.view(sizes, memory.strides, cpp.add(*offsets))
   if not lanes:
     return Window(part, None)
@@ -79,10 +82,15 @@ def _index(body, value, index=()):
 
 
 def _clamped(body, text, value, most):
-  """Returns a start that keeps the window inside: (text, value)."""
-  dtype = value.dtype if value.lanes else np.int64
+  """Returns a start that keeps the window inside, for `_window`."""
   clamped = cpp.code("ClampIndex({}, {})", text, most)
-  return body.writer.let(clamped, dtype, value.lanes), value
+  if not value.lanes:
+    return body.writer.let(clamped, np.int64, False), None
+  # Strides may be negative.
+  dtype = np.dtype(f"int{8 * value.dtype.itemsize}")
+  if dtype != value.dtype:
+    clamped = cpp.code("Convert<{}>({})", cpp.vector(dtype), clamped)
+  return body.writer.let(clamped, dtype, True), dtype
 
 
 def _starts(body, shape, sizes, starts):
@@ -229,7 +237,9 @@ def _gather(body, equation, x, indices):
   params, writer = equation.params, body.writer
   is_small = all(map(values.is_small, (x.shape, equation.shape)))
   if isinstance(indices, values.Constant) and is_small:
-    return _gather_constant(body, equation, x, indices)
+    places = _places(equation, x, indices)
+    if (places >= 0).all():
+      return body.writer.picked(x, places)
   numbers = params["dimension_numbers"]
   lanes = x.lanes or indices.lanes
   memory, indices = writer.in_memory(x), writer.readable(indices)
@@ -254,14 +264,11 @@ def _gather(body, equation, x, indices):
   return body.loaded(out)
 
 
-def _gather_constant(body, equation, x, indices):
-  """Elements at indices that the build knows: JAX gathers their numbers."""
+def _places(equation, x, indices) -> np.ndarray:
+  """Returns the elements at known indices: JAX gathers their numbers, or -1."""
   numbers = values.Constant.of(np.arange(x.size).reshape(x.shape))
   own = equation.of.replace(params=dict(equation.params, fill_value=-1))
-  (found,) = jaxprs.folded(own, [numbers, indices])
-  if (found.array < 0).any():
-    raise errors.Unsupported("constant indices out of bounds")
-  return body.writer.picked(x, found.array)
+  return jaxprs.folded(own, [numbers, indices])[0].array
 
 
 @rule(*(name for name in _COMBINE if name.startswith("scatter")))
