@@ -146,6 +146,14 @@ class ComplexTest(parameterized.TestCase):
     np.testing.assert_array_equal(power[np.array([0, 1, 3])], [1, inf, 0])
     np.testing.assert_array_equal(np.isnan(quotient), [True, True, True, True])
 
+  def test_what_overflows_inside(self):
+    a = np.array([-100 + 1j, -100 - 2j, complex(np.inf, np.inf)], np.complex64)
+    function = lambda a: (jax.nn.sigmoid(a), 1 / a, jnp.expm1(100 + 0 * a))
+    sigmoid, inverse, power = compile(function, strict=True)(a)
+    np.testing.assert_allclose(sigmoid[:2], [0, 0])
+    np.testing.assert_allclose(inverse, [1 / a[0], 1 / a[1], 0], 1e-6)
+    np.testing.assert_array_equal(power[:2], [np.inf, np.inf])
+
 
 if __name__ == "__main__":
   absltest.main()

@@ -173,8 +173,10 @@ def _div(x, y):
   swaps = jnp.abs(y.re) < jnp.abs(y.im)
   chosen = lambda a, b: jnp.where(swaps, b, a)
   more, less = chosen(y.re, y.im), chosen(y.im, y.re)
-  # By 0, each part is divided.
+  # By 0, each part is divided. By two infinite parts, it is 0.
   ratio = jnp.where(less == 0, 0, less / more)
+  signs = jnp.sign(less) * jnp.sign(more)
+  ratio = jnp.where(jnp.isinf(less), signs, ratio)
   below = more + less * ratio
   a, b = chosen(x.re, x.im), chosen(x.im, x.re)
   im = (b - a * ratio) / below
@@ -237,7 +239,7 @@ def _expm1(x):
   half = jnp.sin(0.5 * x.im)
   return Pair(
       jnp.expm1(x.re) * jnp.cos(x.im) - 2 * half * half,
-      jnp.exp(x.re) * jnp.sin(x.im),
+      _scaled(jnp.exp(x.re), jnp.sin(x.im)),
   )
 
 

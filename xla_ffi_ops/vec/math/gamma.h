@@ -139,7 +139,7 @@ XLA_FFI_OPS_HD V ZetaOf(V s, V q) {
   // There, both sides of a pole have one sign.
   const V pole = Select(Fraction(s * 0.5) == V{}, infinite, nan);
   const V any = Select((q <= V{}) & (fraction == V{}), pole, found);
-  return Select(Abs(s - 1) == V{}, infinite, Select(s < 1.0, nan, any));
+  return Select(Abs(s - 1) == V{}, infinite, Select(s >= 1.0, any, nan));
 }
 
 // A regularized incomplete gamma function, or its complement, and how it
