@@ -124,6 +124,12 @@ _CALLS = {
     "jvp": (lambda c, x: jax.jvp(c(_loop), (x,), (x,)), _X),
     "hessian": (lambda c, x: jax.hessian(lambda x: c(_loop)(x).sum())(x), _X),
     "linearize": (lambda c, x: jax.linearize(c(_loop), x)[1](x), _X),
+    "linear transpose": (
+        lambda c, x: jax.linear_transpose(
+            c(lambda x: jax.lax.scan(lambda a, y: (a / 2 + y, a), x[0], x)), x
+        )((x[0], x)),
+        _X,
+    ),
     "checkpoint": (
         lambda c, x: jax.grad(lambda x: jax.checkpoint(c(_loop))(x).sum())(x),
         _X,

@@ -36,7 +36,9 @@ class ForwardPrimitive:
         op.name,
         self._jvp,
         self._batch,
-        self._transpose if op.derivatives.transpose else None,
+        self._transpose
+        if op.derivatives.transpose
+        else _transpose_of_reference,
     )
     lowering.register(
         self.primitive,
@@ -114,3 +116,22 @@ class ForwardPrimitive:
     operands, call, axis = batching.forward(operands, axes, call)
     results = self(*operands, call=call)
     return results, [axis % x.ndim for x in results]
+
+
+def _transpose_of_reference(cotangents, *operands, call):
+  """For jax.linear_transpose, which linear solvers use."""
+  linear = list(map(ad.is_undefined_primal, operands))
+
+  def function(*chosen):
+    rest = iter(chosen)
+    arrays = [next(rest) if own else x for x, own in zip(operands, linear)]
+    return list(call.reference(arrays).values())
+
+  avals = [
+      jax.ShapeDtypeStruct(x.aval.shape, x.aval.dtype)
+      for x, own in zip(operands, linear)
+      if own
+  ]
+  dy = list(map(ad.instantiate_zeros, cotangents))
+  found = iter(jax.linear_transpose(function, *avals)(dy))
+  return [next(found) if own else None for own in linear]
