@@ -250,6 +250,8 @@ def indices(a, b, c, d):
       jax.vmap(lambda row, i: row.at[i].add(1.0))(d[:4], b),
       jax.vmap(lambda row, i: row[i])(d[:4, :4], jnp.arange(4) * a),
       c.at[jnp.array([1, 9])].get(mode="fill"),
+      lax.dynamic_slice(d, (a.astype(np.int8), a.astype(np.int8)), (2, 3)),
+      lax.dynamic_update_slice(d, three[None], [a.astype(np.uint8)] * 2),
       # Unsigned indices from the end on.
       d[::-1, ::-1][b.astype(np.uint32) % 5],
       c[::-1].at[jnp.abs(b).astype(np.uint32)].set(9.0),

@@ -69,10 +69,15 @@ def _window(body, memory: values.Memory, sizes, starts) -> Window:
   return Window(part, body.writer.let(cpp.joined("+", lanes), dtype, True))
 
 
+def _wide(body, indices):
+  """Returns indices in 32 or 64 bits: others cannot be beyond large arrays."""
+  if indices.dtype.itemsize >= 4:
+    return indices
+  return body.retrace(lambda x: x.astype(np.int32), indices)[0]
+
+
 def _index(body, value, index=()):
-  """Returns an element of an array of indices, in 32 or 64 bits."""
-  if value.dtype.itemsize < 4:
-    raise errors.Unsupported(f"indices of dtype {value.dtype.name}")
+  """Returns an element of an array of indices."""
   if isinstance(value, (values.Scalars, values.Constant)) and all(
       i.number is not None for i in index
   ):
@@ -96,7 +101,9 @@ def _clamped(body, text, value, most):
 def _starts(body, shape, sizes, starts):
   return [
       _clamped(body, _index(body, x), x, cpp.dim(n - size))
-      for n, size, x in zip(shape, sizes, starts, strict=True)
+      for n, size, x in zip(
+          shape, sizes, (_wide(body, x) for x in starts), strict=True
+      )
   ]
 
 
@@ -242,7 +249,8 @@ def _gather(body, equation, x, indices):
       return body.writer.picked(x, places)
   numbers = params["dimension_numbers"]
   lanes = x.lanes or indices.lanes
-  memory, indices = writer.in_memory(x), writer.readable(indices)
+  memory = writer.in_memory(x)
+  indices = writer.readable(_wide(body, indices))
   out = writer.buffer(equation.shape, x.dtype, lanes)
   dims = (
       numbers.offset_dims,
@@ -276,7 +284,7 @@ def _scatter(body, equation, x, indices, update):
   function = equation.params["update_jaxpr"]
   if equation.name == "scatter" and function and function.eqns:
     raise errors.Unsupported("`at[...].apply` of a function")
-  indices, update = body.settled(indices), body.settled(update)
+  indices, update = body.settled(_wide(body, indices)), body.settled(update)
   change = functools.partial(_scattered, body, equation, indices, update)
   return _changed(body, equation, x, (indices, update), change)
 
