@@ -20,8 +20,8 @@ _VARY = {
     "stage",
     "unstack",
 }
-# Of other versions of jax, or written by rules of other primitives.
-_NOT_ALONE = 25
+# Written by rules of other primitives.
+_NOT_ALONE = 19
 
 
 def _rows(table):
@@ -45,8 +45,8 @@ class PrimitivesTest(absltest.TestCase):
     )
 
   def test_most_are_tested(self):
-    untested = set(primitives.compiled.names()) - primitives.tested()
-    self.assertLess(len(untested), _NOT_ALONE)
+    untested = set(primitives.compiled.names()) - primitives.tested() - _VARY
+    self.assertLessEqual(len(untested), _NOT_ALONE, untested)
 
 
 if __name__ == "__main__":
