@@ -25,17 +25,20 @@ def _database(initdb, postgres, folder):
   if not data.exists():
     options = ("--username=postgres", "--auth=trust", "--no-sync")
     subprocess.run([*_USER, initdb, *options, data], check=True)
-  server = subprocess.Popen(
-      [*_USER, postgres, "-FD", data, "-k", folder, "-h", ""]
-  )
+  command = [*_USER, postgres, "-FD", data, "-k", folder, "-h", ""]
+  server = subprocess.Popen(command)
   address = f"://postgres@/postgres?host={folder}"
+  last = time.monotonic() + 30
   while True:
     try:
       psycopg2.connect(f"postgresql{address}").close()
       return f"postgresql+psycopg2{address}"
     except psycopg2.OperationalError:
       if server.poll() is not None:
-        raise  # It has ended: its own messages say why.
+        if time.monotonic() > last:
+          raise  # Its own messages say why.
+        # It does not start beside one that was killed and is not gone yet.
+        server = subprocess.Popen(command)
       time.sleep(0.1)
 
 
