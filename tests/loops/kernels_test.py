@@ -584,6 +584,16 @@ class TextTest(parameterized.TestCase):
     text = _text(reference, {"n": 1000})
     self.assertEqual(text.count("< 1200;"), 1)
 
+  def test_changes_no_array_without_elements(self):
+    def reference(x):
+      return x, x[:0].at[x.astype(np.int32)].add(1.0)
+
+    declared = {"signature": "(9)->(9),(0)"}
+    self.assertNotIn("ClampIndex", _text(reference, {}, **declared))
+    declared = {"signature": "(n),(9)->(n)"}
+    reference = lambda x, i: x.at[i.astype(np.int32)].add(1.0)
+    self.assertIn("if (size_n > 0) {", _text(reference, {}, **declared))
+
   def test_pads_in_the_results_memory(self):
     declared = {"signature": "(100)->(200)"}
     text = _text(lambda x: jnp.pad(2 * x, 50), {}, **declared)

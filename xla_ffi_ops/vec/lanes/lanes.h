@@ -285,9 +285,10 @@ XLA_FFI_OPS_HD V LeadingZeros(V x) {
       x);
 }
 
-// An index that is at least 0 and at most `most`.
+// An index that is at most `most` and at least 0, also if `most` is not.
 template <typename V>
 XLA_FFI_OPS_HD auto ClampIndex(V x, int64_t most) {
+  if (most < 0) most = 0;
   if constexpr (kIsScalar<V>) {
     if constexpr (std::is_signed_v<V>) {
       if (x < 0) return int64_t{0};

@@ -284,6 +284,8 @@ def _scatter(body, equation, x, indices, update):
   function = equation.params["update_jaxpr"]
   if equation.name == "scatter" and function and function.eqns:
     raise errors.Unsupported("`at[...].apply` of a function")
+  if x.size == 0:
+    return x  # No window has a place there.
   indices, update = body.settled(_wide(body, indices)), body.settled(update)
   change = functools.partial(_scattered, body, equation, indices, update)
   return _changed(body, equation, x, (indices, update), change)
@@ -308,9 +310,12 @@ def _scattered(body, equation, indices, update, out, name) -> None:
   )
   # Where indices are promised to be inside and are not, XLA drops the update.
   clips = params["mode"] == jax.lax.GatherScatterMode.CLIP
-  with _windows(body, out, indices, update.shape, sizes, dims, clips) as (
-      window, inside, place, own,
-  ):  # fmt: skip
+  with contextlib.ExitStack() as stack:
+    if not isinstance(out.size, int):  # It may be 0: see `_scatter`.
+      stack.enter_context(writer.block("if ({} > 0)", cpp.dim(out.size)))
+    window, inside, place, own = stack.enter_context(
+        _windows(body, out, indices, update.shape, sizes, dims, clips)
+    )
     before = window.read(own)
     text = writer.element(update, place, out.lanes)
     text = cpp.code(_COMBINE[name], before, text)
