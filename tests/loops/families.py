@@ -255,6 +255,7 @@ def indices(a, b, c, d):
       # Unsigned indices from the end on.
       d[::-1, ::-1][b.astype(np.uint32) % 5],
       c[::-1].at[jnp.abs(b).astype(np.uint32)].set(9.0),
+      (c > 0).at[b].max(True), (c > 0).at[b].min(False),
   )  # fmt: skip
 
 

@@ -125,6 +125,8 @@ _COMBINE = {
     "scatter-max": "Max({}, {})", "scatter-min": "Min({}, {})",
     "scatter-mul": "{} * {}", "scatter-sub": "{} - {}",
 }  # fmt: skip
+# Of masks, where true is -1.
+_OF_BOOLS = {"scatter-max": "{} | {}", "scatter-min": "{} & {}"}
 
 
 def apart(body, value, x) -> values.Value:
@@ -310,6 +312,8 @@ def _scattered(body, equation, indices, update, out, name) -> None:
   )
   # Where indices are promised to be inside and are not, XLA drops the update.
   clips = params["mode"] == jax.lax.GatherScatterMode.CLIP
+  of_bools = out.dtype == bool and name in _OF_BOOLS
+  template = (_OF_BOOLS if of_bools else _COMBINE)[name]
   with contextlib.ExitStack() as stack:
     if not isinstance(out.size, int):  # It may be 0: see `_scatter`.
       stack.enter_context(writer.block("if ({} > 0)", cpp.dim(out.size)))
@@ -318,7 +322,7 @@ def _scattered(body, equation, indices, update, out, name) -> None:
     )
     before = window.read(own)
     text = writer.element(update, place, out.lanes)
-    text = cpp.code(_COMBINE[name], before, text)
+    text = cpp.code(template, before, text)
     text = cpp.inner(text, out.dtype, out.lanes)
     if inside:
       inside = writer.splat(inside, bool, out.lanes > indices.lanes)
