@@ -71,6 +71,7 @@ def arithmetic(a, b):
       )),
       a.astype(np.int32), (a * 1e20).astype(np.int32), a.astype(np.uint8),
       (a > 0).astype(np.float32), lax.select_n((a > 0) * 1, a, b),
+      lax.clamp(a > 0, b > 0, a > b),
       lax.nextafter(a, b), lax.rem(a, b), lax.clamp(b, a, np.float32(0.2)),
       lax.integer_pow(a, 0), 0 - a, a * 1 + 0,
   )  # fmt: skip

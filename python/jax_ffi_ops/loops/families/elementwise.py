@@ -22,9 +22,9 @@ _OPERATORS = {
 }  # fmt: skip
 # For bools: where a mask is true, all of its bits are set. That is -1, not 1.
 _OF_BOOLS = {
-    "eq": "Not({}) ^ {}", "ge": "{} | Not({})", "gt": "{} & Not({})",
-    "le": "Not({}) | {}", "lt": "Not({}) & {}", "max": "{} | {}",
-    "min": "{} & {}", "ne": "{} ^ {}",
+    "clamp": "({1} | {0}) & {2}", "eq": "Not({}) ^ {}", "ge": "{} | Not({})",
+    "gt": "{} & Not({})", "le": "Not({}) | {}", "lt": "Not({}) & {}",
+    "max": "{} | {}", "min": "{} & {}", "ne": "{} ^ {}",
 }  # fmt: skip
 # By functions of vec/lanes. {t} is the type of the result.
 _CALLS = {
