@@ -370,8 +370,8 @@ def xla_ffi_jax_op(
     Args:
       name: of the op, of its Python file and of the py_library.
       cores: the sizes of core dimensions, `[{"n": 4, "m": 2}]`. A dimension that a core omits is
-          open: the handler takes any size of it. Only dimensions that count steps can be open.
-          The values of attributes stand there, too, all of them.
+          open: the handler takes any size of it from 1 on. Only dimensions that count steps can
+          be open. The values of attributes stand there, too, all of them.
       src: the Python file, if it is not `name`.py.
       prefix: the prefix of the kit.Library.
       shared: operands that all rows of a call usually share. They are read once for all rows. If a

@@ -569,6 +569,20 @@ class SizesTest(parameterized.TestCase):
     )
     self.assertLen(fast.ops, 2)
 
+  def test_direct_calls_of_empty_arrays(self):
+    """A kernel for any size reads the first element."""
+    fast = compile(lambda x: _loop(x[0]), strict=True)
+    for n in (50, 100):
+      fast(jnp.ones(n))
+    (target,) = fast.ops[1].declaration.library.objects
+    call = jax.ffi.ffi_call(target, jax.ShapeDtypeStruct((), "float32"))
+    self.assertEqual(call(jnp.ones(1)), fast(jnp.ones(100)))
+    with self.assertRaisesRegex(
+        jax.errors.JaxRuntimeError,
+        r"x0 must have size 1 or more in dimension 0, got shape \[0\]",
+    ):
+      call(jnp.ones(0))
+
   def test_sizes_under_other_settings_of_jax(self):
     """What jax makes of a function depends on its settings, too."""
 

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import lorenz
 import names
 import numpy as np
+import relaxation
 import samples
 import shares
 import shifted
@@ -309,6 +310,18 @@ class HandlerTest(parameterized.TestCase):
     ):
       call(double=np.float32(0.5), sizes="a")
 
+  def test_size_that_is_an_attribute(self):
+    """A result of 2 elements, where the kernel writes 3."""
+    x = np.ones(2, "f")
+    attributes = {"steps": np.int64(3), "weight": np.float32(0.25)}
+    results = jax.eval_shape(
+        lambda: relaxation.relaxation(x, **attributes)[:1] * 2
+    )
+    with self.assertRaisesRegex(
+        jax.errors.JaxRuntimeError, "be one that a kernel was compiled for"
+    ):
+      jax.ffi.ffi_call("loops_relaxation_fwd", results)(x, **attributes)
+
   @parameterized.parameters(
       ({0: (2, 4)}, {}, r"y must have size 3 in dimension 1, got .*2, 4"),
       ({0: ()}, {}, r"y must have rank 1 or more, got"),
@@ -316,6 +329,7 @@ class HandlerTest(parameterized.TestCase):
       ({3: (2, 4)}, {}, r"result must have shape .2, 3., got .2, 4"),
       ({3: (4, 3)}, {}, r"result must have shape .2, 3., got .4, 3"),
       ({3: (3,)}, {}, r"result must have shape .2, 3., got .3"),
+      ({2: (2, 0)}, {}, r"dts must have size 1 or more in dimension 1, got"),
       ({}, {1: "int32"}, r"parameters must .*float32, got .*int32"),
       ({}, {3: "int32"}, r"result must have dtype float32, got int32"),
   )

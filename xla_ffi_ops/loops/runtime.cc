@@ -132,6 +132,12 @@ void WithType(int type, const Body& body) {
   }
 }
 
+// Whether a size is one that a kernel was compiled for. To JAX, an open one is
+// at least 1: what it traced then reads x[0], and changes it.
+bool IsServed(int64_t compiled, int64_t size) {
+  return compiled == kOpen ? size > 0 : compiled == size;
+}
+
 // One call of a handler. Its checks are in the order of Checks.
 class Call : public Checks {
  public:
@@ -228,9 +234,29 @@ class Call : public Checks {
       return Fail(declared.name, "be a buffer", found.error().message());
     }
     Checks::Operand(declared.name, *found, Expected(), Core(declared));
+    CheckNotEmpty(declared, *found);
     if (!ok()) return;
     buffers_.push_back(*found);
     operands_.push_back(Checked(declared, *found));
+  }
+
+  // Names the operand whose size is 0, if no kernel serves that.
+  void CheckNotEmpty(const Declared& declared, const ffi::AnyBuffer& buffer) {
+    if (!ok()) return;
+    const Shape shape = buffer.dimensions();
+    size_t axis = shape.size() - declared.core.size;
+    for (const int i : declared.core) {
+      const bool serves =
+          shape[axis] > 0 ||
+          std::any_of(table_.kernels.begin(), table_.kernels.end(),
+                      [i](const Kernel& x) { return IsServed(x.sizes[i], 0); });
+      if (!serves) {
+        Fail(declared.name,
+             "have size 1 or more in dimension " + std::to_string(axis),
+             "shape " + ToString(shape));
+      }
+      ++axis;
+    }
   }
 
   void CheckResult(const Declared& declared,
@@ -273,8 +299,7 @@ class Call : public Checks {
 
   bool Fits(const Kernel& kernel) const {
     for (size_t i = 0; i < sizes_.size(); ++i) {
-      const int64_t size = kernel.sizes[i];
-      if (size != kOpen && size != sizes_[i]) return false;
+      if (!IsServed(kernel.sizes[i], sizes_[i])) return false;
     }
     for (size_t i = 0; i < attributes_.size(); ++i) {
       const auto& [data, bytes] = kernel.values[i];

@@ -75,7 +75,7 @@ struct List {
   int64_t size = 0;
 };
 
-// The size of a dimension that any call may choose.
+// The size of a dimension that any call may choose, from 1 on.
 inline constexpr int64_t kOpen = -1;
 
 // A core dimension of a handler.

@@ -91,7 +91,7 @@ def _sizes(kernel: Kernel, source: str) -> list[str]:
   return [
       f"    [[maybe_unused]] const int64_t {cpp.variable(d)} = {source}[{i}];"
       for i, d in enumerate(_dimensions([kernel]))
-      if d not in kernel.sizes and not d.isdigit()
+      if d not in kernel.core and not d.isdigit()
   ]
 
 
@@ -222,7 +222,7 @@ def _entry(op, i, kernel, dims) -> Iterator[str]:
   """Yields what a table has of a kernel, but for its functions."""
   types = (cpp.ffi_type(x.dtype) for x in kernel.arrays)
   yield from _list("Type", f"kTypes{i}", types)
-  sizes = (d if d.isdigit() else kernel.sizes.get(d, "kOpen") for d in dims)
+  sizes = (d if d.isdigit() else kernel.core.get(d, "kOpen") for d in dims)
   yield from _list("int64_t", f"kSizes{i}", map(str, sizes))
   values = []
   for j, (name, value) in enumerate(kernel.attributes.items()):

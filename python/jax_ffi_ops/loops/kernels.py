@@ -86,10 +86,6 @@ class Kernel:
   def element_bytes(self) -> int:
     return _element_bytes(self.arrays)
 
-  @property
-  def sizes(self) -> Core:
-    return {d: n for d, n in self.core.items() if d not in self.attributes}
-
 
 def _element_bytes(arrays: Sequence[Array]) -> int:
   """Returns the size that decides how many lanes a vector has."""

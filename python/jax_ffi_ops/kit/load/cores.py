@@ -19,7 +19,8 @@ class Core(NamedTuple):
   """What handlers were compiled for.
 
   Attributes:
-    operands: dtypes, and shapes without loop dimensions; None is any size.
+    operands: dtypes, and shapes without loop dimensions; None is any size
+      from 1 on, as jax has it for a size that it does not know.
     attributes: their values.
     least_rows: the rows of a call from which on the forward and the backward
       handler are faster than the reference.
@@ -117,5 +118,5 @@ def _exact(attributes):
 
 def _fits(shape, core):
   return len(shape) == len(core) and all(
-      size is None or n == size for n, size in zip(shape, core)
+      n != 0 if size is None else n == size for n, size in zip(shape, core)
   )
