@@ -297,22 +297,17 @@ XLA_FFI_OPS_HD auto ClampIndex(V x, int64_t most) {
     return end > static_cast<uint64_t>(most) ? most : static_cast<int64_t>(x);
   } else {
     using E = Element<V>;
-    const V end = Splat<V>(static_cast<E>(most));
-    return Max(Min(x, end), V{});
+    constexpr E largest = std::numeric_limits<E>::max();
+    const bool fits = static_cast<uint64_t>(most) < uint64_t{largest};
+    return Max(Min(x, Splat<V>(fits ? static_cast<E>(most) : largest)), V{});
   }
 }
 template <typename M, typename V>
 XLA_FFI_OPS_HD M IsInside(V x, int64_t most) {
-  using E = Element<V>;
-  const V end = Splat<V>(static_cast<E>(most));
   if constexpr (kIsScalar<V>) {
     return ClampIndex(x, most) == static_cast<int64_t>(x) && most >= 0;
-  } else if (most < 0) {
-    return M{};
-  } else if constexpr (std::is_signed_v<E>) {
-    return As<M>((x >= E(0)) & (x <= end));
   } else {
-    return As<M>(x <= end);
+    return most < 0 ? M{} : As<M>(ClampIndex(x, most) == x);
   }
 }
 
