@@ -99,6 +99,42 @@ class BuildTest(testing.ToolchainTest):
       np.testing.assert_array_equal(y, [factor] * 2)
     self.assertLen(prefixes, 2)
 
+  def test_key_has_headers(self):
+    with mock.patch.object(toolchain, "shared_object") as make:
+      make.side_effect = toolchain.Failed
+
+      def called(*names):
+        with self.assertRaises(toolchain.Failed):
+          kit.build([self.home / name for name in names])
+        return make.call_args.kwargs
+
+      (self.home / "times.cc").touch()
+      keys = {called("times.cc")["key"]}
+      for number, name in enumerate(("a.h", "b.hxx", "c/d.tcc")):
+        (self.home / name).parent.mkdir(exist_ok=True)
+        (self.home / name).write_text("// 1")
+        keys.add(called("times.cc")["key"])
+        self.assertLen(keys, number + 2, name)
+      # An editor's lock, and a folder.
+      (self.home / ".#a.h").symlink_to("nowhere")
+      (self.home / "vendored.h").mkdir()
+      self.assertIn(called("times.cc")["key"], keys)
+
+  def test_folders_are_in_the_order_of_files(self):
+    """Of two headers with one name, the first is found, in each process."""
+    names = [str(number) for number in (3, 1, 4, 1, 5, 9, 2, 6)]
+    for name in names:
+      (self.home / name).mkdir(exist_ok=True)
+      (self.home / name / "own.cc").touch()
+    with mock.patch.object(toolchain, "shared_object") as make:
+      make.side_effect = toolchain.Failed
+      with self.assertRaises(toolchain.Failed):
+        kit.build([self.home / name / "own.cc" for name in names])
+    found = [
+        os.path.relpath(x, self.home) for x in make.call_args.kwargs["includes"]
+    ]
+    self.assertEqual(found[2:], list(dict.fromkeys(names)))
+
   def test_mistake(self):
     with self.assertRaisesRegex(toolchain.Failed, "FACTOR"):
       _build(_TEXT)

@@ -19,7 +19,9 @@ from jax_ffi_ops.kit.load.library import Library
 _HERE = pathlib.Path(__file__).parent / "cpp"
 INCLUDE = _HERE / "include"
 _ARCHIVE = _HERE / "libxla_ffi_ops.a"
-_HEADERS = frozenset([".h", ".hh", ".hpp", ".inc"])
+_HEADERS = frozenset(
+    (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".ipp", ".tcc", ".def")
+)
 
 # Handlers, unlike loops, throw; their macro lets symbols be visible.
 _OPTIONS = (
@@ -57,7 +59,8 @@ def build(
     text_or_files: C++17; or a path, or paths, which are compiled as one.
     name: of the shared object, for debuggers and profilers.
     options: more options of the compiler.
-    includes: folders with headers.
+    includes: folders with headers. If one of them changes, or one beside the
+      files, they are compiled again; not if a .cc that they include does.
     precompiled: whether to keep xla_ffi_ops/ffi.h in compiled form, for all
       builds with these options and includes. It then comes before the text.
 
@@ -71,7 +74,10 @@ def build(
   if not _ARCHIVE.exists():
     raise toolchain.Unavailable(f"kit.build needs {str(_ARCHIVE)!r}")
   text, files = _text(text_or_files)
-  folders = [*map(os.fspath, includes), *{str(path.parent) for path in files}]
+  folders = [
+      *map(os.fspath, includes),
+      *dict.fromkeys(str(path.parent) for path in files),
+  ]
   path = toolchain.shared_object(
       text,
       name=name,
@@ -103,7 +109,7 @@ def _headers(folders) -> Iterable[pathlib.Path]:
       path
       for folder in folders
       for path in sorted(pathlib.Path(folder).rglob("*"))
-      if path.suffix in _HEADERS
+      if path.suffix in _HEADERS and path.is_file()
   )
 
 
