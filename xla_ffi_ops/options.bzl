@@ -35,6 +35,8 @@ KERNEL_COPTS = COPTS + optimized("-O3") + [
     "-fopenmp-simd",
     "-fno-math-errno",
     "-fno-trapping-math",
+] + select({
     # g++ spills vectors of SSE2 into registers of MMX; long double is NaN afterwards.
-    "-mno-mmx",
-]
+    Label("@platforms//cpu:x86_64"): ["-mno-mmx"],
+    "//conditions:default": [],
+})

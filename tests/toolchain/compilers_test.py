@@ -55,6 +55,8 @@ class CompilersTest(testing.ToolchainTest):
     for one, is_gcc in ((gcc, True), (clang, False)):
       for flag in ("-fno-gnu-unique", "-mno-mmx"):
         self.assertEqual(flag in one.flags(), is_gcc)
+      with mock.patch.object(cpu, "cpu_level", lambda: 0):  # As on aarch64.
+        self.assertNotIn(" -m", " ".join(one.flags()))
       command = " ".join(one.precompiling("x.h", "x.h.gch", []))
       self.assertEqual("-fmodules-embed-file=x.h" in command, not is_gcc)
 

@@ -38,9 +38,12 @@ _FLAGS = (
 )
 
 # Else two versions of a handler share their static variables, of which other
-# compilers know nothing; and vectors of SSE2 spill into registers of MMX, after
-# which long double is NaN.
-_GCC = ("-fno-gnu-unique", "-mno-mmx")
+# compilers know nothing.
+_GCC = ("-fno-gnu-unique",)
+
+# Else vectors of SSE2 spill into registers of MMX, after which long double is
+# NaN. g++ for other processors refuses it.
+_GCC_X86 = ("-mno-mmx",)
 
 # What g++'s -O3 does for scalar code without unrolling all its loops, which takes
 # five times as long: a hidden Markov model of 16 states compiles in 0.6 s.
@@ -92,9 +95,11 @@ class Compiler(NamedTuple):
 
   def flags(self, has_vectors: bool = True) -> tuple[str, ...]:
     """Returns the flags for a text, at the CPU level of this process."""
-    own = (*_FLAGS, *(_GCC if self.is_gcc else ()))
-    own = own if has_vectors else (*own, *self._of_scalars())
     level = _LEVELS[cpu.cpu_level()]
+    own = _FLAGS
+    if self.is_gcc:
+      own = (*own, *_GCC, *(_GCC_X86 if level else ()))
+    own = own if has_vectors else (*own, *self._of_scalars())
     if self.is_zig:  # Without one, it is "native"; and it sanitizes.
       level = level.replace("-", "_") or "baseline"
       return (*own, f"-mcpu={level}", "-fno-sanitize=all")
