@@ -22,6 +22,7 @@ from jax_ffi_ops import linalg
 from jax_ffi_ops.compiled import compile  # pylint: disable=redefined-builtin
 from jax_ffi_ops.compiled import Compiled
 from jax_ffi_ops.compiled import NotCompiledWarning
+from jax_ffi_ops.compiled import sizes
 from jax_ffi_ops.compiled import speed
 from jax_ffi_ops.kit.testing.conformance.base import THOROUGH
 from jax_ffi_ops.loops import kernels
@@ -598,6 +599,30 @@ class SizesTest(parameterized.TestCase):
     for own, other in zip(found, expected):
       self.assertEqual(own.dtype, other.dtype)
       np.testing.assert_allclose(own, other, 1e-12)
+
+  def test_sizes_of_another_thread(self):
+    """One finds a pattern while another adds one."""
+    function = lambda x, y: _fading(jnp.float32(0.5), x) * _fading(y[0], y)
+    fast = compile(function)
+
+    def check(n, m):
+      x, y = jnp.linspace(0, 1, n), jnp.linspace(0.1, 0.2, m)
+      np.testing.assert_allclose(fast(x, y), function(x, y), 1e-5)
+
+    other = threading.Thread(target=check, args=(50, 60))
+    fits = sizes.fits
+
+    def slow(*args):
+      if other.ident is None:
+        other.start()
+        other.join()
+      return fits(*args)
+
+    check(40, 50)
+    check(50, 50)
+    with mock.patch.object(sizes, "fits", slow):
+      check(60, 70)
+    self.assertLen(fast.ops, 3)
 
   def test_small_sizes_are_fixed(self):
     fast = compile(_loop)

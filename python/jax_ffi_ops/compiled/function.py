@@ -231,7 +231,7 @@ class Compiled:
     except TypeError:  # A static argument has leaves that are arrays.
       return None
     alike = self._alike.setdefault(calls.key, _Alike(calls.shapes, {}))
-    for pattern, op in alike.patterns.items():
+    for pattern, op in [*alike.patterns.items()]:  # Other threads add some.
       if sizes.fits(pattern, calls.shapes):
         return op
     pattern = sizes.opened(alike.first, calls.shapes)
