@@ -3,9 +3,9 @@
 
   reproducible.py BAZEL_BUILD_ARGUMENT ...
 
-Compares objects, archives, shared objects, wheels, and the files of sites. The builds share nothing
-but the machine: each has a copy of the work tree, with what is not committed
-yet, and an output base of its own.
+Compares objects, archives, shared objects, wheels, and the files of sites. The
+builds share nothing but the machine: each has a copy of the work tree, with
+what is not committed yet, and an output base of its own.
 """
 
 import hashlib

@@ -17,7 +17,8 @@ from jax_ffi_ops.doctor import isolated
 from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.timing import rounds
 
-# A higher level may be so many times as fast as a lower one: more is noise.
+# A higher level that is less than so many times as fast as a lower one is slower;
+# from here to 1, it is noise.
 LEAST = 0.8
 # What is below this is measured so many times more.
 _REPEATS = 3

@@ -58,7 +58,7 @@ bool TestRows(int64_t n, int64_t cols, double constant) {
   const Terms<T> terms(n, constant);
   std::vector<T> x, y(n * cols), sums(cols);
   for (const T term : terms.values) x.insert(x.end(), cols, term);
-  const int64_t parts = 1 + n / 56;  // kit/workspaces.py
+  const int64_t parts = 1 + n / 56;  // kit/calls/workspaces.py
   std::vector<T> memory(parts * cols, NAN);
   RowMap map;
   map.stride[0] = 1;

@@ -10,7 +10,7 @@
 
 namespace xla_ffi_ops {
 
-// y = exp(a), for matrices of n rows: see linalg/expm.h.
+// y = exp(a), for matrices of n rows: see linalg/expm_lanes.h.
 template <typename T>
 struct Exponentials {
   int64_t n, max_squarings;

@@ -82,7 +82,7 @@ XLA_FFI_OPS_HD Acc ExpUpToZeroFor(Acc x) {
 }
 
 // log(1 + x) for x of at least 0. It is right to 2 units in the last place, for
-// float and double, up to 2^60: tests/kit/cpp/log_test.cc. NaN for NaN.
+// float and double, up to 2^60: tests/kit/cpp/vec/log_test.cc. NaN for NaN.
 template <typename Acc>
 XLA_FFI_OPS_HD Acc LogOnePlus(Acc x) {
 #ifdef __CUDA_ARCH__

@@ -10,9 +10,9 @@
 // same in vectors as in scalars.
 //
 // Bounds are in units in the last place (ulp) of the exact result, with and
-// without FMA: tests/kit/cpp/math_test.cc. A result below the smallest normal
-// number may be 0 of its sign, and a subnormal argument may count as 0: XLA's
-// threads flush both. NaN for NaN.
+// without FMA: tests/kit/cpp/vec/math_test.cc. A result below the smallest
+// normal number may be 0 of its sign, and a subnormal argument may count as 0:
+// XLA's threads flush both. NaN for NaN.
 //
 // tools/polynomials.py makes the coefficients. Sources that use vectors need
 // -Wno-psabi: these functions pass them by value, and are always inlined.

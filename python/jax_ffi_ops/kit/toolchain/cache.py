@@ -2,8 +2,8 @@
 """What was compiled, below a folder: an entry for each key.
 
 An entry is a folder with a shared object or a precompiled header, the hash of
-its content, and its text for debuggers. It is made beside the others and gets its name when it is
-complete, so that processes need not wait for each other.
+its content, and its text for debuggers. It is made beside the others and gets
+its name when it is complete, so that processes need not wait for each other.
 """
 
 from collections.abc import Iterator
