@@ -4,6 +4,7 @@
 The reference is the function itself, as jax computes it.
 """
 
+import builtins
 import dataclasses
 import functools
 import inspect
@@ -353,6 +354,18 @@ class CompileTest(parameterized.TestCase):
     )
     first(_X), second(_X)
     self.assertEqual(first.libraries, second.libraries)
+
+  def test_equal_functions_of_other_lines_share_objects(self):
+    """As in a cell of a notebook that is changed above them."""
+    text = inspect.getsource(_loop)
+    found = set()
+    for above in ("", "\n" * 9, "\n" * 99):
+      names = {"jax": jax, "jnp": jnp}
+      exec(builtins.compile(above + text, "cell.py", "exec"), names)
+      fast = compile(lambda x, f=names["_loop"]: f(x, 8))
+      fast(_X)
+      found.add(fast.libraries)
+    self.assertLen(found, 1)
 
   def test_in_another(self):
     """Both are one program, also where jax has traced the inner one before."""

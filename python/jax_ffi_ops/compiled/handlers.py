@@ -9,6 +9,7 @@ take four times as long.
 import dataclasses
 import itertools
 import math
+import re
 import threading
 from typing import Any
 
@@ -28,9 +29,14 @@ from jax_ffi_ops.loops import errors
 from jax_ffi_ops.loops import handler
 from jax_ffi_ops.loops import kernels
 
-# By target: what a process has registered stays.
+# By target, uncommented: what a process has registered stays.
 _texts: dict[str, str] = {}
 _targets = threading.Lock()
+
+
+def uncommented(text: str) -> str:
+  """Returns C++ without comments, which say where its lines come from."""
+  return re.sub(r"^ *//.*\n", "", text, flags=re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,8 +202,9 @@ class Handlers(Library):
     for i in itertools.count():
       target = f"{name}_{i}" if i else name
       text = handler.text(self._op, {target: [kernel]}, macros)
+      own = uncommented(text)
       with _targets:
-        if _texts.setdefault(target, text) == text:
+        if _texts.setdefault(target, own) == own:
           return target, text
 
   def _target(self, wanted):

@@ -12,6 +12,7 @@ from jax_ffi_ops.compiled import program
 from jax_ffi_ops.compiled import sizes
 from jax_ffi_ops.compiled import speed
 from jax_ffi_ops.compiled.handlers import Handlers
+from jax_ffi_ops.compiled.handlers import uncommented
 from jax_ffi_ops.kit.declare import declaring
 from jax_ffi_ops.kit.declare.groups import Choice
 from jax_ffi_ops.kit.declare.groups import Results
@@ -95,9 +96,7 @@ def _declared(name, closed, constants, reference, options):
 
 
 def _hash(text):
-  # Comments say where lines come from.
-  text = re.sub(r"^ *//.*\n", "", text, flags=re.MULTILINE)
-  return hashlib.sha256(text.encode()).hexdigest()[:12]
+  return hashlib.sha256(uncommented(text).encode()).hexdigest()[:12]
 
 
 def _signature(operands, results):
