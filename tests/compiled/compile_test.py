@@ -8,6 +8,7 @@ import builtins
 import dataclasses
 import functools
 import inspect
+import mmap
 import threading
 from unittest import mock
 import warnings
@@ -596,6 +597,23 @@ class SizesTest(parameterized.TestCase):
         r"x0 must have size 1 or more in dimension 0, got shape \[0\]",
     ):
       call(jnp.ones(0))
+
+  def test_offsets_of_more_than_32_bits(self):
+    # Memory takes no space before somebody writes to it.
+    x = np.frombuffer(mmap.mmap(-1, 2**31 + 2**20), np.int8).reshape(-1, 2**16)
+    x[-1, -1] = 7
+    places = np.int32([[-1, -1]] * 9) + x.shape
+
+    def sum_of_three(x, i):
+      step = lambda k, total: total + x[i[0] - k, i[1] - k]
+      return jax.lax.fori_loop(0, 3, step, jnp.int8(0))
+
+    fast = compile(sum_of_three, strict=True)
+    many = jax.vmap(fast, (None, 0))
+    for part, want in ((x, 7), (x[:20], 0), (x[1:], 7)):  # Two of any size.
+      self.assertEqual(fast(part, places[0]), want)
+      np.testing.assert_array_equal(many(part, places), [want] * 9)
+    self.assertLen(fast.ops, 2)
 
   def test_sizes_under_other_settings_of_jax(self):
     """What jax makes of a function depends on its settings, too."""

@@ -54,19 +54,33 @@ def _window(body, memory: values.Memory, sizes, starts) -> Window:
   Each is a text, and its dtype if lanes differ in it.
   """
   offsets, lanes = [], []
+  dtype = _dtype_of_offsets(memory, [own for _, own in starts])
   for stride, (text, own) in zip(memory.strides, starts):
     if own is None:
       offsets.append(cpp.product(stride, text))
       continue
+    if own != dtype:
+      text = cpp.code("Convert<{}>({})", cpp.vector(dtype), text)
     if stride != 1:
-      ctype = cpp.scalar(own)
+      ctype = cpp.scalar(dtype)
       text = cpp.code("{} * static_cast<{}>({})", text, ctype, cpp.dim(stride))
     lanes.append(text)
-    dtype = own
   part = memory.view(sizes, memory.strides, cpp.add(*offsets))
   if not lanes:
     return Window(part, None)
   return Window(part, body.writer.let(cpp.joined("+", lanes), dtype, True))
+
+
+def _dtype_of_offsets(memory: values.Memory, dtypes) -> np.dtype:
+  """Returns one for sums of indices times strides, which may be negative."""
+  sides = list(zip(memory.shape, memory.strides, dtypes))
+  indexed = [(s, own) for _, s, own in sides if own is not None]
+  has_sizes = all(isinstance(x, int) for n, s, _ in sides for x in (n, s))
+  is_near = has_sizes and sum(n * abs(s) for n, s, _ in sides) < 2**31
+  is_narrow = is_near and all(own.itemsize == 4 for _, own in indexed)
+  # An index that is an offset itself has its dtype.
+  fits = is_narrow or indexed == [(1, np.int32)]
+  return np.dtype(np.int32 if fits else np.int64)
 
 
 def _wide(body, indices):
@@ -91,11 +105,7 @@ def _clamped(body, text, value, most):
   clamped = cpp.code("ClampIndex({}, {})", text, most)
   if not value.lanes:
     return body.writer.let(clamped, np.int64, False), None
-  # Strides may be negative.
-  dtype = np.dtype(f"int{8 * value.dtype.itemsize}")
-  if dtype != value.dtype:
-    clamped = cpp.code("Convert<{}>({})", cpp.vector(dtype), clamped)
-  return body.writer.let(clamped, dtype, True), dtype
+  return body.writer.let(clamped, value.dtype, True), value.dtype
 
 
 def _starts(body, shape, sizes, starts):
