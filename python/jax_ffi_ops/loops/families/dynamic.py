@@ -14,6 +14,7 @@ from jax_ffi_ops.loops import cpp
 from jax_ffi_ops.loops import errors
 from jax_ffi_ops.loops import jaxprs
 from jax_ffi_ops.loops import values
+from jax_ffi_ops.loops.families import elementwise
 from jax_ffi_ops.loops.rules import rule
 
 
@@ -129,14 +130,12 @@ def _dynamic_slice(body, equation, x, *starts):
   return body.loaded(body.settled(lazy))
 
 
-# How a change is made of the element that was there and the new one.
-_COMBINE = {
-    "dynamic_update_slice": "{1}", "scatter": "{1}", "scatter-add": "{} + {}",
-    "scatter-max": "Max({}, {})", "scatter-min": "Min({}, {})",
-    "scatter-mul": "{} * {}", "scatter-sub": "{} - {}",
-}  # fmt: skip
-# Of masks, where true is -1.
-_OF_BOOLS = {"scatter-max": "{} | {}", "scatter-min": "{} & {}"}
+def _combined(name, before, text, x) -> cpp.Code:
+  """Returns what "scatter-max" makes of an element of x and a new one."""
+  _, _, operation = name.partition("-")
+  if operation:
+    text = cpp.code(elementwise.template(operation, x.dtype), before, text)
+  return cpp.inner(text, x.dtype, x.lanes)
 
 
 def apart(body, value, x) -> values.Value:
@@ -190,8 +189,8 @@ def combine(body, window: Window, x: values.Value, name: str) -> None:
   writer, lanes = body.writer, window.memory.lanes
 
   def change(index, text):
-    text = cpp.code(_COMBINE[name], window.read(index), text)
-    window.write(body, index, cpp.inner(text, x.dtype, lanes))
+    own = window.memory
+    window.write(body, index, _combined(name, window.read(index), text, own))
 
   if isinstance(x, values.Scalars):
     names = writer.names_in_lanes(x, lanes)
@@ -291,7 +290,10 @@ def _places(equation, x, indices) -> np.ndarray:
   return jaxprs.folded(own, [numbers, indices])[0].array
 
 
-@rule(*(name for name in _COMBINE if name.startswith("scatter")))
+@rule(
+    "scatter", "scatter-add", "scatter-max", "scatter-min", "scatter-mul",
+    "scatter-sub",
+)  # fmt: skip
 def _scatter(body, equation, x, indices, update):
   function = equation.params["update_jaxpr"]
   if equation.name == "scatter" and function and function.eqns:
@@ -322,8 +324,6 @@ def _scattered(body, equation, indices, update, out, name) -> None:
   )
   # Where indices are promised to be inside and are not, XLA drops the update.
   clips = params["mode"] == jax.lax.GatherScatterMode.CLIP
-  of_bools = out.dtype == bool and name in _OF_BOOLS
-  template = (_OF_BOOLS if of_bools else _COMBINE)[name]
   with contextlib.ExitStack() as stack:
     if not isinstance(out.size, int):  # It may be 0: see `_scatter`.
       stack.enter_context(writer.block("if ({} > 0)", cpp.dim(out.size)))
@@ -332,8 +332,7 @@ def _scattered(body, equation, indices, update, out, name) -> None:
     )
     before = window.read(own)
     text = writer.element(update, place, out.lanes)
-    text = cpp.code(template, before, text)
-    text = cpp.inner(text, out.dtype, out.lanes)
+    text = _combined(name, before, text, out)
     if inside:
       inside = writer.splat(inside, bool, out.lanes > indices.lanes)
       text = cpp.code("Select({}, {}, {})", inside, text, before)

@@ -112,6 +112,16 @@ def apply(
   return lazy if is_lazy else writer.in_memory(lazy)
 
 
+def template(name: str, dtype: Any, places: int = 2) -> str:
+  """Returns the C++ of a primitive, whose operands are of a dtype."""
+  if dtype == bool and name in _OF_BOOLS:
+    return _OF_BOOLS[name]
+  if name in _OPERATORS:
+    return f"{{}} {_OPERATORS[name]} {{}}"
+  call = f"{cpp.camel(name)}({', '.join(['{}'] * places)})"
+  return _CALLS.get(name, call)
+
+
 @rule(*_OPERATORS, *_CALLS, *_SHORT, *_LONG)
 def _by_table(body, equation, *args):
   name, dtype = equation.name, equation.dtype
@@ -119,18 +129,13 @@ def _by_table(body, equation, *args):
     name = "quotient"
   if name == "pow" and args[1].dtype != dtype:  # An integer.
     return body.retrace(lambda a, b: a ** b.astype(a.dtype), *args)
-  places = ", ".join(["{}"] * len(args))
-  text = _CALLS.get(name, f"{cpp.camel(name)}({places})")
+  text = template(name, args[0].dtype, len(args))
   ctype = cpp.type_of(dtype, any(x.lanes for x in args))
-  is_typed = False
-  of_bools = args[0].dtype == bool and name in _OF_BOOLS
-  mixed = name in _OPERATORS and not of_bools
-  if of_bools:
-    text = _OF_BOOLS[name]
-  elif mixed:
-    text = f"{{}} {_OPERATORS[name]} {{}}"
-    if dtype != args[0].dtype and ctype != "bool":  # A comparison.
-      text, is_typed = f"As<{ctype}>({text})", True
+  mixed = name in _OPERATORS and args[0].dtype != bool
+  # A comparison.
+  is_typed = mixed and dtype != args[0].dtype and ctype != "bool"
+  if is_typed:
+    text = f"As<{ctype}>({text})"
   neutral = None
   if name in _NEUTRAL:
     lanes = all(x.lanes for x in args)
