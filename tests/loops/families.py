@@ -631,6 +631,7 @@ def random(a, b, c):
       jax.random.permutation(first, 5), jax.random.exponential(second),
       jax.random.categorical(first, jnp.arange(4.0)),
       jax.random.normal(jax.random.split(typed)[1]),
+      jax.random.normal(jax.random.key(a[0])), jax.random.PRNGKey(a[1]),
       *(jax.random.uniform(first, (5,), h) for h in (jnp.bfloat16, np.float16)),
       lax.fori_loop(0, 3, step, (typed, b))[1],
       lax.rng_bit_generator(c, (3, 5)),

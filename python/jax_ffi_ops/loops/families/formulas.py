@@ -41,6 +41,15 @@ def _random_wrap(body, equation, x):
   return x
 
 
+@rule("random_seed", of_keys=True, folds=False)
+def _random_seed(body, equation, x):
+  key = equation.of.outvars[0].aval
+  own = _jax.prng_implementation(key.dtype).seed
+  for _ in key.shape:
+    own = jax.vmap(own)
+  return body.retrace(own, x)
+
+
 def _random(name, function):
   @rule(name, of_keys=True, folds=False)
   def write(body, equation, *args):
