@@ -9,6 +9,7 @@ from absl.testing import parameterized
 import namesakes
 
 import jax_ffi_ops
+from jax_ffi_ops.ops.common import namesake
 
 # What only we take, where, and why.
 _ONLY_OURS = {
@@ -94,6 +95,19 @@ class SignaturesTest(parameterized.TestCase):
     for argument, _ in _arguments(function):
       self.assertRegex(text, rf"(?m)^  (\*\*)?{argument}: ")
     self.assertNotRegex(text, r"\{\w+\}")
+
+  def test_help_without_indents(self):
+    """As Python 3.13 and later have docstrings."""
+
+    def function(x):
+      return x
+
+    function.__doc__ = "Returns x.\n\nAs it is."
+    text = "\n  Args:\n    x: any.\n  "
+    self.assertEqual(
+        namesake.documented(text)(function).__doc__,
+        "Returns x.\n\nAs it is.\n\nArgs:\n  x: any.",
+    )
 
 
 if __name__ == "__main__":

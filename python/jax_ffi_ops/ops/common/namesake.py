@@ -2,6 +2,7 @@
 """For functions that take the place of one of jax.numpy."""
 
 from collections.abc import Callable, Collection
+import inspect
 import numbers
 import operator
 from typing import Any, TypeVar
@@ -31,7 +32,9 @@ def documented(text: str, **words: str) -> Callable[[_Function], _Function]:
   def add(function):
     if function.__doc__:  # Not so with `python -OO`.
       own = text.format(name=function.__name__, **words)
-      function.__doc__ = f"{function.__doc__.rstrip()}\n{own}"
+      # From Python 3.13 on, only the text is still indented.
+      parts = inspect.cleandoc(function.__doc__), inspect.cleandoc(own)
+      function.__doc__ = "\n\n".join(parts)
     return function
 
   return add
