@@ -121,6 +121,20 @@ class ToolsTest(absltest.TestCase):
       text = kit.explain(jax_ffi_ops.compile(_function), _X)
       self.assertIn("forward: handler", text)
 
+  def test_exports_symbolic_sizes(self):
+    shape = jax.ShapeDtypeStruct(export.symbolic_shape("n"), "float32")
+    # Of the second, jax cannot tell whether it is 0: it runs the function.
+    for part, compiles in ((lambda x: x, True), (lambda x: x[1:], False)):
+      fast = jax_ffi_ops.compile(_function, least_rows=(1, 1))
+      run = jax.jit(lambda x, fast=fast, part=part: fast(part(x)))
+      run.trace(shape)
+      exported = export.export(run, disabled_checks=kit.export_checks(fast))
+      program = exported(shape)
+      self.assertEqual("_fwd" in program.mlir_module(), compiles)
+      for size in (1, 2, 30):
+        x = jnp.linspace(0, 1, size)
+        np.testing.assert_allclose(program.call(x), _function(part(x)), 1e-5)
+
   def test_exports(self):
     fast = jax_ffi_ops.compile(_function)
     jax.eval_shape(fast, _X)  # Now it has the op that is allowed here.

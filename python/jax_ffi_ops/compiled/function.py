@@ -177,7 +177,11 @@ class Compiled:
       return self._function(*args, **kwargs)
     calls = program.Calls(self._function, leaves, tree)
     traced = calls.traced()
-    op = self._open_op(calls, traced) or self._op(traced)
+    op = self._open_op(calls, traced)
+    if op is None:
+      if sizes.are_symbolic(calls.shapes):
+        return self._of_any_size(calls.shapes)(*args, **kwargs)
+      op = self._op(traced)
     function = functools.partial(_results, op)
     if not self._options.strict and (
         _refusal(op) or speed.has_large_work_outside(traced.jaxpr.jaxpr)
@@ -189,6 +193,15 @@ class Compiled:
       function = jex_core.jaxpr_as_fun(own)
     operands = [*traced.constants, *program.operands(leaves)]
     return traced.restored(function(*operands))
+
+  def _of_any_size(self, shapes):
+    """Returns the function itself, if it may run where no op has open sizes."""
+    if self._options.strict:
+      raise ValueError(
+          f"{self.__name__} cannot be compiled for all sizes that the shapes"
+          f" {shapes} stand for."
+      )
+    return self._function
 
   def _called(self, function, operands):
     """Calls the op of a part, if it can be compiled."""

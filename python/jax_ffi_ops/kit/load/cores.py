@@ -118,5 +118,14 @@ def _exact(attributes):
 
 def _fits(shape, core):
   return len(shape) == len(core) and all(
-      n != 0 if size is None else n == size for n, size in zip(shape, core)
+      is_positive(n) if size is None else n == size
+      for n, size in zip(shape, core)
   )
+
+
+def is_positive(size: Any) -> bool:
+  """Returns whether a size is known to be 1 or more."""
+  try:
+    return size > 0
+  except Exception:  # pylint: disable=broad-except
+    return False  # jax cannot tell it of n - 1, and its error is not public.
