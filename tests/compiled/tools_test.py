@@ -31,6 +31,36 @@ def _function(x):
 
 _fast = jax_ffi_ops.compile(_function)
 
+# A gradient by a rule of the user, after what others have compiled is loaded.
+_RULE = """
+import sys
+
+import jax
+import jax_ffi_ops
+from jax import export
+from jax_ffi_ops import compiled
+from jax_ffi_ops import kit
+
+compiled.load(*sys.argv[2:])
+factor = float(sys.argv[1])
+
+@jax.custom_jvp
+def same(x):
+  return x
+
+same.defjvp(lambda xs, tangents: (xs[0], factor * tangents[0]))
+
+@jax_ffi_ops.compile(strict=True)
+def loop(x):
+  return jax.lax.fori_loop(0, 5, lambda i, x: x + 1, same(x))
+
+gradient = jax.jit(jax.grad(loop))
+print(gradient(1.0))
+checks = kit.export_checks(loop)
+print(export.export(gradient, disabled_checks=checks)(1.0).call(1.0))
+print(*loop.libraries)
+"""
+
 # Runs a program that another process exported, with what that has compiled.
 _OTHER = """
 import sys
@@ -157,6 +187,20 @@ class ToolsTest(absltest.TestCase):
     )
     expected = float(_function(jnp.ones(7))[0])
     self.assertAlmostEqual(float(process.stdout), expected, places=5)
+
+  def test_rules_of_another_process(self):
+    """Functions that differ in nothing but a rule have other gradients."""
+    libraries = []
+    for factor in (2.0, 3.0):
+      process = subprocess.run(
+          [sys.executable, "-c", _RULE, str(factor), *libraries],
+          capture_output=True,
+          check=True,
+          text=True,
+          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+      )
+      gradient, exported, *libraries = process.stdout.split()
+      self.assertEqual((float(gradient), float(exported)), (factor, factor))
 
   def test_warns_of_many_kinds_of_arguments(self):
     fast = jax_ffi_ops.compile(lambda x, n: x * n, static_argnames="n")

@@ -35,6 +35,7 @@ def _declare(name, signature="(n)->(n)", library=None, **kwargs):
     )
     library.cores.return_value = None
     library.ready.side_effect = lambda received, exported: received.target
+    library.exported.side_effect = lambda target: target
   return kit.op(name, signature=signature, library=library, **kwargs)
 
 

@@ -33,6 +33,7 @@ def library(platforms=()):
   made.declare.return_value = frozenset(platforms)
   made.cores.return_value = None
   made.ready.side_effect = lambda received, exported: received.target
+  made.exported.side_effect = lambda target: target
   return made
 
 

@@ -7,7 +7,8 @@ take four times as long.
 """
 
 import dataclasses
-import itertools
+import functools
+import hashlib
 import math
 import re
 import threading
@@ -29,14 +30,11 @@ from jax_ffi_ops.loops import errors
 from jax_ffi_ops.loops import handler
 from jax_ffi_ops.loops import kernels
 
-# By target, uncommented: what a process has registered stays.
-_texts: dict[str, str] = {}
-_targets = threading.Lock()
 
-
-def uncommented(text: str) -> str:
-  """Returns C++ without comments, which say where its lines come from."""
-  return re.sub(r"^ *//.*\n", "", text, flags=re.MULTILINE)
+def hash_of(text: str) -> str:
+  """Returns a hash of C++ but its comments, which say where lines come from."""
+  text = re.sub(r"^ *//.*\n", "", text, flags=re.MULTILINE)
+  return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,11 +84,23 @@ class Handlers(Library):
   def belong_to(self, op: Declaration) -> None:
     self._op = op
 
-  def first_text(self) -> str:
-    """Returns the C++ of the forward pass; nothing if it is refused."""
-    if self.refusal(False):
+  def first_text(self, backward: bool = False) -> str:
+    """Returns the C++ of a pass for one row; nothing if it is refused."""
+    if self.refusal(backward):
       return ""
-    return handler.text(self._op, {"": [self._kernel(False)]})
+    return handler.text(self._op, {"": [self._kernel(backward)]})
+
+  def exported(self, target: str) -> str:
+    if target != self._op.backward_target:
+      return target
+    return f"{target}_{self._backward_hash}"
+
+  @functools.cached_property
+  def _backward_hash(self):
+    # The op's name has the hash of its forward pass. Another function that has
+    # the same one may have other rules, by jax.custom_jvp and its like.
+    with self._making:
+      return hash_of(self.first_text(backward=True))
 
   def find(self, operands: Any, attributes: Any, backward: bool) -> Core:
     """Returns what there is for the op's only core; see kit.load.cores."""
@@ -198,18 +208,14 @@ class Handlers(Library):
   def _text(self, wanted):
     kernel = self._kernel(wanted.backward, wanted.shared)
     macros = _macros(kernel.element_bytes, wanted.lanes)
-    name = self._target(wanted)
-    for i in itertools.count():
-      target = f"{name}_{i}" if i else name
-      text = handler.text(self._op, {target: [kernel]}, macros)
-      own = uncommented(text)
-      with _targets:
-        if _texts.setdefault(target, own) == own:
-          return target, text
+    target = self._target(wanted)
+    return target, handler.text(self._op, {target: [kernel]}, macros)
 
   def _target(self, wanted):
     op = self._op
-    target = op.backward_target if wanted.backward else op.forward_target
+    target = self.exported(
+        op.backward_target if wanted.backward else op.forward_target
+    )
     if wanted.lanes is None:
       return target
     bits = sum(1 << i for i, n in enumerate(op.operands) if n in wanted.shared)

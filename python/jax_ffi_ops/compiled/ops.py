@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declares a program as an op of the kit."""
 
-import hashlib
 import re
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from jax_ffi_ops.compiled import program
 from jax_ffi_ops.compiled import sizes
 from jax_ffi_ops.compiled import speed
 from jax_ffi_ops.compiled.handlers import Handlers
-from jax_ffi_ops.compiled.handlers import uncommented
+from jax_ffi_ops.compiled.handlers import hash_of
 from jax_ffi_ops.kit.declare import declaring
 from jax_ffi_ops.kit.declare.groups import Choice
 from jax_ffi_ops.kit.declare.groups import Results
@@ -88,15 +87,11 @@ def _declared(name, closed, constants, reference, options):
   plain = re.sub(r"\W", "_", name)
   library.belong_to(declared(plain))
   text = library.first_text() or str(closed.jaxpr)
-  declaration = declared(f"{plain}_{_hash(text)}")
+  declaration = declared(f"{plain}_{hash_of(text)}")
   library.belong_to(declaration)
   if options.least_rows is None:
     library.least_rows = answers.find(declaration.name) or library.least_rows
   return Op(declaration, __name__)
-
-
-def _hash(text):
-  return hashlib.sha256(uncommented(text).encode()).hexdigest()[:12]
 
 
 def _signature(operands, results):

@@ -40,11 +40,6 @@ def load(*paths: str) -> None:
 
     jax_ffi_ops.compiled.load(*paths)  # What `f.libraries` was there.
 
-  A target has the name of its function, and a hash of the forward pass. If a
-  function from there differs from one of this process in nothing but a rule of
-  jax.custom_jvp or jax.custom_vjp, the gradients of both are those of whichever
-  is registered first: give the functions other names.
-
   Raises:
     OSError: an object cannot be loaded.
   """

@@ -38,7 +38,8 @@ class Op:
   @property
   def targets(self) -> tuple[str, ...]:
     """The FFI targets, to be allowed when an exported program is checked."""
-    return self.declaration.targets
+    own = self.declaration
+    return tuple(map(own.library.exported, own.targets))
 
   @property
   def library(self) -> str:

@@ -168,6 +168,10 @@ class Library:
     self.ensure_registered(received.target)
     return received.target
 
+  def exported(self, target: str) -> str:
+    """Returns what an exported program calls a target."""
+    return target
+
   def cores(self, op: str) -> Cores | None:
     """Returns what an op was compiled for; None if its handlers take any core.
 

@@ -20,9 +20,9 @@ _COLLECTIVE = re.compile(
 _CALL = re.compile(r'stablehlo\.custom_call @"?([^"(]+)"?\(.* : \((.*)\) -> ')
 
 
-# A library may compile an op for some calls at a time: so many rows, and some
-# operands that these share.
-_PART = "(?:_[0-9]+(?:_[0-9a-f]+)?)?"
+# A library may add a hash to a target. It may compile an op for some calls at a
+# time: so many rows, and some operands that these share.
+_PART = "(?:_[0-9a-f]{12})?(?:_[0-9]+(?:_[0-9a-f]+)?)?"
 _LOOP = " while("
 
 # Opcodes of what gives the same memory another shape.
