@@ -65,7 +65,9 @@ class FreshPagesTest(absltest.TestCase):
       self.check(GLIBC_TUNABLES="")
 
   def test_other_tunables_are_kept(self):
-    _, setting, _ = self.advice(GLIBC_TUNABLES="glibc.malloc.tcache_count=6")
+    measured = mock.Mock(side_effect=[(1e5, 9.0), (9.0, 1.0)])
+    with mock.patch.object(fresh_pages, "_measured", measured):
+      _, setting, _ = self.advice(GLIBC_TUNABLES="glibc.malloc.tcache_count=6")
     self.assertStartsWith(
         setting["GLIBC_TUNABLES"], "glibc.malloc.tcache_count=6:"
     )
