@@ -655,6 +655,19 @@ class SizesTest(parameterized.TestCase):
       check(60, 70)
     self.assertLen(fast.ops, 3)
 
+  def test_gradient_that_depends_on_sizes(self):
+    """As jax makes it; the function itself is compiled for any size."""
+    function = lambda x: jnp.sum(jax.lax.cummax(x) * x) * _loop(x[0])
+    for gradients in (False, True):
+      fast = compile(function, strict=True)
+      ours, theirs = fast, function
+      if gradients:
+        ours, theirs = jax.grad(fast), jax.grad(function)
+      for n in (40, 50, 60):
+        x = jnp.sin(jnp.arange(n, dtype=np.float32))
+        np.testing.assert_allclose(ours(x), theirs(x), 1e-4, 1e-5)
+      self.assertLen(fast.ops, 3 if gradients else 2)
+
   def test_small_sizes_are_fixed(self):
     fast = compile(_loop)
     for n in (3, 4, 5):

@@ -114,6 +114,10 @@ class Handlers(Library):
         self._refusals[backward] = self._problem(backward)
       return self._refusals[backward]
 
+  def has_gradient(self) -> bool:
+    """Returns whether a gradient was asked for, and can be compiled."""
+    return self._refusals.get(True) == ""
+
   def _problem(self, backward):
     try:
       self._kernel(backward)
