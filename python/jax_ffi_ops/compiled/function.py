@@ -251,9 +251,10 @@ class Compiled:
     if pattern is None:
       return None
     op = open_op_of(self.__name__, calls, pattern, self._options)
-    if op and any(x.declaration.library.has_gradient() for x in self.ops):
-      # What jax makes of some gradients depends on sizes: cummax's is one.
-      op = None if op.declaration.library.refusal(True) else op
+    # What jax makes of some gradients depends on sizes: cummax's is one.
+    has_gradient = any(x.declaration.library.has_gradient() for x in self.ops)
+    if op and has_gradient and op.declaration.library.refusal(True):
+      op = None
     alike.patterns[pattern] = op = op and self._added(op)
     return op
 

@@ -26,6 +26,10 @@ import numpy as np
 # The type of tokens: jax.core has it up to jax 0.10, jax.ffi from 0.12 on.
 abstract_token = core.abstract_token
 
+# What comparisons of symbolic sizes raise: jax.errors has it from jax
+# 0.10 on.
+InconclusiveSize = core.InconclusiveDimensionOperation
+
 
 def requires_devices_during_lowering(
     primitive: jax.extend.core.Primitive,

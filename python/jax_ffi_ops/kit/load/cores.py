@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jax_ffi_ops.kit import _jax
+
 
 class NotCompiledWarning(UserWarning):
   """JAX runs what should have been compiled."""
@@ -127,5 +129,5 @@ def is_positive(size: Any) -> bool:
   """Returns whether a size is known to be 1 or more."""
   try:
     return size > 0
-  except Exception:  # pylint: disable=broad-except
-    return False  # jax cannot tell it of n - 1, and its error is not public.
+  except _jax.InconclusiveSize:  # jax cannot tell it of n - 1.
+    return False
