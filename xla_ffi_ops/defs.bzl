@@ -418,20 +418,22 @@ def xla_ffi_jax_op(
         **private
     )
     request = {
-        "cc": "$(location {}_ffi.cc)".format(name),
         "cores": cores,
         "handlers": handlers,
-        "json": "$(location lib{}_ext.cores.json)".format(name),
         "least_rows": least_rows,
         "op": prefix + name,
         "shared": shared,
-        "source": "$(location {})".format(source),
     }
     native.genrule(
         name = name + ".source",
         srcs = [source],
         outs = [name + "_ffi.cc", "lib{}_ext.cores.json".format(name)],
-        cmd = "JAX_PLATFORMS=cpu $(location :{}.compile) '{}'".format(name, json.encode(request)),
+        cmd = "JAX_PLATFORMS=cpu $(location :{}.compile) $(location {}) $(OUTS) '{}'".format(
+            name,
+            source,
+            # Neither Bazel nor the shell reads these two characters then.
+            json.encode(request).replace("$", "\\u0024").replace("'", "\\u0027"),
+        ),
         message = "Writing C++ of",
         tools = [name + ".compile"],
         **private

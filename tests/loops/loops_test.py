@@ -291,7 +291,7 @@ class HandlerTest(parameterized.TestCase):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(4,)), rng.normal(size=(9, 4, 3))
     operands = np.float32(x), np.float32(y)
-    attributes = {"double": 0.1, "sizes": "a \\ b"}
+    attributes = {"double": 0.1, "sizes": "a \\ b's $(c)"}
     self.assertIn(
         "forward: handler block_fwd",
         kit.explain(names.block, *operands, **attributes),

@@ -10,7 +10,7 @@ from jax_ffi_ops import kit
 
 def _block(results, dtypes, *, double, sizes):
   """Multiplies dtypes [int, new] and results; all but some sizes give 0."""
-  return double * (sizes == "a \\ b") * (dtypes.T @ results)
+  return double * (sizes == "a \\ b's $(c)") * (dtypes.T @ results)
 
 
 block = kit.op(

@@ -17,6 +17,8 @@
 
 namespace xla_ffi_ops {
 
+inline int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
 struct LaunchShape {
   dim3 grid;
   dim3 block;

@@ -189,7 +189,7 @@ XLA_FFI_OPS_HD void Turn(int64_t rows, int64_t columns, const V* from, V* to) {
 // x / by; 0 stays 0, since a result that is not used has cotangents of 0, even
 // where its derivatives are infinite.
 template <typename V>
-XLA_FFI_OPS_HD V Quotient(V x, V by) {
+XLA_FFI_OPS_HD V QuotientOrZero(V x, V by) {
   return Select(x == V{}, x, V(x / by));
 }
 
@@ -206,16 +206,16 @@ XLA_FFI_OPS_HD void SvdCore(int64_t k, bool is_tall, bool is_wide, const V* s,
       const V y_upper = y[i * k + j], y_lower = y[j * k + i];
       const V of_u = x_upper - x_lower, of_v = y_upper - y_lower;
       const V gap = (s[j] + s[i]) * (s[j] - s[i]);
-      V above = Quotient(MulAdd(of_u, s[j], V(of_v * s[i])), gap);
-      V below = Quotient(MulAdd(of_u, s[i], V(of_v * s[j])), gap);
+      V above = QuotientOrZero(MulAdd(of_u, s[j], V(of_v * s[i])), gap);
+      V below = QuotientOrZero(MulAdd(of_u, s[i], V(of_v * s[j])), gap);
       if (i == j) above = below = ds[i];
       if (is_tall) {
-        above -= Quotient(x_upper, s[j]);
-        below -= Quotient(x_lower, s[i]);
+        above -= QuotientOrZero(x_upper, s[j]);
+        below -= QuotientOrZero(x_lower, s[i]);
       }
       if (is_wide) {
-        above -= Quotient(y_lower, s[i]);
-        below -= Quotient(y_upper, s[j]);
+        above -= QuotientOrZero(y_lower, s[i]);
+        below -= QuotientOrZero(y_upper, s[j]);
       }
       *lower = below;
       *upper = above;
@@ -281,13 +281,13 @@ XLA_FFI_OPS_HD void SvdGradient(int64_t m, int64_t n, const V* u, const V* s,
   Multiply(k, k, n, x, vt, inner);
   for (int64_t i = 0; m < n && i < k; ++i) {
     for (int64_t j = 0; j < n; ++j) {
-      inner[i * n + j] += internal::Quotient(dvt[i * n + j], s[i]);
+      inner[i * n + j] += internal::QuotientOrZero(dvt[i * n + j], s[i]);
     }
   }
   Multiply(m, k, n, u, inner, da);
   for (int64_t i = 0; m > n && i < m; ++i) {
     for (int64_t j = 0; j < k; ++j) {
-      du[i * k + j] = internal::Quotient(du[i * k + j], s[j]);
+      du[i * k + j] = internal::QuotientOrZero(du[i * k + j], s[j]);
     }
     for (int64_t l = 0; l < k; ++l) {
       for (int64_t j = 0; j < n; ++j) {

@@ -8,6 +8,7 @@ import tempfile
 import jax
 
 from jax_ffi_ops.kit import cpu
+from jax_ffi_ops.kit.toolchain import cache
 from jax_ffi_ops.kit.toolchain import folders
 
 LeastRows = tuple[float, float]
@@ -24,9 +25,10 @@ def save(op: str, least_rows: LeastRows) -> None:
     OSError: it cannot be written, or others could change it.
   """
   folder = folders.standard()
-  with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as file:
-    json.dump(least_rows, file)
-  os.replace(file.name, os.path.join(folder, _name(op)))
+  with cache.Cache(folder).making() as made:
+    with tempfile.NamedTemporaryFile("w", dir=made, delete=False) as file:
+      json.dump(least_rows, file)
+    os.replace(file.name, os.path.join(folder, _name(op)))
 
 
 def find(op: str) -> LeastRows | None:

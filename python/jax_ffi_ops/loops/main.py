@@ -5,12 +5,10 @@ It imports the file that declares the op. The op's library does not exist yet:
 kit.Library loads nothing then.
 """
 
-from collections.abc import Mapping
 import importlib.util
 import json
 import pathlib
 import sys
-from typing import Any
 
 from jax_ffi_ops.kit.op import find
 from jax_ffi_ops.loops import errors
@@ -18,25 +16,28 @@ from jax_ffi_ops.loops import handler
 from jax_ffi_ops.loops import kernels
 
 
-def main(request: Mapping[str, Any]) -> None:
+def main(source: str, cc: str, cores_json: str, request: str) -> None:
   """Writes the C++ and the list of cores.
 
   Args:
-    request: `source`, the Python file; `op`, its name with the library's
-      prefix; `cores`, a list of sizes and attributes; `least_rows`, for each of
-      them; `shared`, a list of operands; `handlers`, the FFI targets; `cc` and
-      `json`, the files to write.
+    source: the Python file that declares the op.
+    cc: the file of C++ to write.
+    cores_json: the list to write.
+    request: JSON of `op`, its name with the library's prefix; `cores`, a list
+      of sizes and attributes; `least_rows`, for each of them; `shared`, a list
+      of operands; `handlers`, the FFI targets.
   """
+  request = json.loads(request)
   cores = request["cores"]
   least_rows = request["least_rows"] or [[1, 1]] * len(cores)
-  op = _declared(request["source"], request["op"])
+  op = _declared(source, request["op"])
   passes = {
       target: kernels.kernels_of(
           op, cores, request["shared"], target.endswith("_bwd")
       )
       for target in request["handlers"]
   }
-  pathlib.Path(request["cc"]).write_text(handler.text(op, passes))
+  pathlib.Path(cc).write_text(handler.text(op, passes))
   compiled = [
       {
           "operands": [[x.dtype.name, [_size(k, d) for d in x.dims]]
@@ -47,7 +48,7 @@ def main(request: Mapping[str, Any]) -> None:
       for k in next(iter(passes.values()))
   ]  # fmt: skip
   text = json.dumps({request["op"]: compiled})
-  pathlib.Path(request["json"]).write_text(text)
+  pathlib.Path(cores_json).write_text(text)
 
 
 def _size(kernel, dim):
@@ -56,7 +57,7 @@ def _size(kernel, dim):
 
 def _declared(source, name):
   """Imports a Python file and returns the op of this name in it."""
-  module = pathlib.Path(source).stem
+  module = "__declaration__"  # Its own name may be that of another: random.py.
   spec = importlib.util.spec_from_file_location(module, source)
   loaded = importlib.util.module_from_spec(spec)
   sys.modules[module] = loaded
@@ -69,6 +70,6 @@ def _declared(source, name):
 
 if __name__ == "__main__":
   try:
-    main(json.loads(sys.argv[1]))
+    main(*sys.argv[1:])
   except errors.Unsupported as e:
     sys.exit(f"error: this cannot be compiled: {e}")

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "xla_ffi_ops/cuda/launch.cuh"
 #include "xla_ffi_ops/rows/cuda/row_threads.cuh"
 
 namespace xla_ffi_ops {
@@ -18,8 +19,6 @@ inline constexpr int kMaxCluster = 16;
 
 // Of any device.
 inline constexpr int64_t kMaxGridY = 65535;
-
-inline int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 // The number of threads of a block that a row is given to use `threads` of.
 inline int RoundThreads(int64_t threads) {

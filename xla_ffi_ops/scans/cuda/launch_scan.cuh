@@ -14,8 +14,6 @@
 namespace xla_ffi_ops {
 namespace internal {
 
-inline int64_t Quotient(int64_t x, int64_t by) { return (x + by - 1) / by; }
-
 // How blocks share a scan.
 template <typename Scan>
 struct ScanShape {
@@ -26,7 +24,7 @@ struct ScanShape {
 
   // `lanes` are those of a warp that are along the axis.
   ScanShape(const Scan& scan, int64_t rows, int lanes, int64_t multiprocessors)
-      : strips(Quotient(scan.columns, kScanLanes)), pieces(1), piece(scan.n) {
+      : strips(CeilDiv(scan.columns, kScanLanes)), pieces(1), piece(scan.n) {
     // Two blocks of a multiprocessor keep its memory busy. Pieces read the
     // operands twice: half of the multiprocessors do better. No GPU measured
     // that.
@@ -35,15 +33,15 @@ struct ScanShape {
     constexpr int64_t kLeastSteps = 32;
     const int64_t warp = int64_t{Scan::kSteps} * lanes;
     warps = static_cast<int>(
-        std::clamp<int64_t>(Quotient(scan.n, warp), 1, kMostScanWarps));
+        std::clamp<int64_t>(CeilDiv(scan.n, warp), 1, kMostScanWarps));
     const int64_t tile = warps * warp;
     const int64_t blocks = rows * strips;
     if (2 * blocks > multiprocessors || scan.n < 2 * kLeastTiles * tile) return;
-    const int64_t wanted = Quotient(kBlocks * multiprocessors, blocks);
+    const int64_t wanted = CeilDiv(kBlocks * multiprocessors, blocks);
     const int64_t tiles =
-        std::max(kLeastTiles, Quotient(Quotient(scan.n, tile), wanted));
+        std::max(kLeastTiles, CeilDiv(CeilDiv(scan.n, tile), wanted));
     piece = tiles * tile;
-    pieces = Quotient(scan.n, piece);
+    pieces = CeilDiv(scan.n, piece);
     if (scan.n - (pieces - 1) * piece < kLeastSteps) --pieces;
   }
 };
@@ -78,9 +76,8 @@ void LaunchScan(const StreamDevice& device, cudaStream_t stream,
   constexpr int kThreads = 128;
   LaunchShape columns;
   columns.block = dim3(kThreads);
-  columns.grid =
-      dim3(static_cast<unsigned>(internal::Quotient(scan.columns, kThreads)),
-           static_cast<unsigned>(rows));
+  columns.grid = dim3(static_cast<unsigned>(CeilDiv(scan.columns, kThreads)),
+                      static_cast<unsigned>(rows));
   const bool shares = shape.pieces > 1;
   const auto launch = [&](int64_t first_row, dim3 grid) {
     const Args args{scan, first_row, shape.pieces, shape.piece};
