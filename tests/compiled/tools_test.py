@@ -3,6 +3,7 @@
 
 import contextlib
 import copy
+import errno
 import io
 import os
 import pickle
@@ -21,6 +22,7 @@ import jax_ffi_ops
 from jax_ffi_ops import kit
 from jax_ffi_ops.compiled import Compiled
 from jax_ffi_ops.compiled import NotCompiledWarning
+from jax_ffi_ops.compiled import answers
 
 _X = np.linspace(-1, 1, 7, dtype=np.float32)
 
@@ -118,6 +120,14 @@ class ToolsTest(absltest.TestCase):
       text = kit.explain(own, _X)
       self.assertIn("forward: reference (it is faster below 4 rows)", text)
       self.assertIn("backward: reference (it is faster)", text)
+
+  def test_answers_on_a_full_disk(self):
+    os.mkdir(self.folder + "/cache", 0o700)
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with mock.patch("json.dump", side_effect=full):
+      with self.assertRaisesRegex(OSError, "No space left"):
+        answers.save("op", (1.0, 1.0))
+    self.assertEmpty(os.listdir(self.folder + "/cache"))
 
   def test_benchmark_times(self):
     with contextlib.redirect_stdout(io.StringIO()):
