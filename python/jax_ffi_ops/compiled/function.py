@@ -255,7 +255,9 @@ class Compiled:
     has_gradient = any(x.declaration.library.has_gradient() for x in self.ops)
     if op and has_gradient and op.declaration.library.refusal(True):
       op = None
-    alike.patterns[pattern] = op = op and self._added(op)
+    if op:
+      op = self._added(op)
+    alike.patterns[pattern] = op
     return op
 
 

@@ -24,7 +24,7 @@ from jax_ffi_ops.kit.calls.base import Received
 from jax_ffi_ops.kit.declare.declaration import Declaration
 from jax_ffi_ops.kit.load.cores import Core
 from jax_ffi_ops.kit.load.cores import NotCompiledWarning
-from jax_ffi_ops.kit.load.library import Library
+from jax_ffi_ops.kit.load.source import Source
 from jax_ffi_ops.kit.warning import warn
 from jax_ffi_ops.loops import errors
 from jax_ffi_ops.loops import handler
@@ -52,11 +52,10 @@ class _Wanted:
   lanes: int | None
 
 
-class Handlers(Library):
-  """Stands for the shared object of one op, which is made bit by bit."""
+class Handlers(Source):
+  """The handlers of one op, each of which is made when a call needs it."""
 
   def __init__(self, least_rows: tuple[float, float]):
-    super().__init__("")
     self.objects: dict[str, str] = {}  # By target: their paths.
     self.least_rows = least_rows
     self._x64 = jax.config.jax_enable_x64  # As the program was traced.
@@ -67,17 +66,11 @@ class Handlers(Library):
     self._found: dict[_Wanted, str | None] = {}
     self._making = threading.RLock()
 
-  def load(self) -> None:
-    """There is nothing to load before a program needs it."""
-
   def declare(self, target: str, *, required: bool = True) -> frozenset[str]:
     del target, required
     return frozenset({"cpu"})
 
-  def ensure_registered(self, target: str) -> None:
-    del target
-
-  def cores(self, op: str) -> "Handlers":
+  def cores(self, op: str) -> "Handlers":  # It has their `find`.
     del op
     return self
 

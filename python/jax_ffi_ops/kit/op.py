@@ -94,6 +94,7 @@ def op(
       accept it, or another library has registered it. If there is no file,
       calls raise it.
   """
+  declaring.check_kinds(name, {"library": (library, Library)})
   declaration = declaring.declared(**locals())  # It has these parameters.
   # The module that declares the op may be reloaded, and then declares it again.
   # A pickle finds the op by its name in this module.

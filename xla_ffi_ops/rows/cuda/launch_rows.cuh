@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 
 #include "xla_ffi_ops/cuda/launch.cuh"
 #include "xla_ffi_ops/cuda/stream_device.cuh"
@@ -99,9 +100,11 @@ void LaunchRowKernels(const StreamDevice& device, cudaStream_t stream,
     const RowShape row{accesses, kLoads / kRows, kWarp};
     if (row.fits()) {
       shape.block = row.Block(CeilDiv(args.rows, kRows), block_threads);
-      launch("RowKernel", RowKernel<Args, kSize, kLoads / kRows, kRows, true>,
-             shape, kRows);
-      return;
+      if (launch("RowKernel",
+                 RowKernel<Args, kSize, kLoads / kRows, kRows, true>, shape,
+                 kRows)) {
+        return;
+      }
     }
   }
   RowShape row{accesses, kLoads, Args::kThreads};
@@ -136,11 +139,13 @@ void LaunchRowKernels(const StreamDevice& device, cudaStream_t stream,
     if (launch("RowKernel", kernel, shape, 1)) return;
   }
   shape.block = dim3(Args::kThreads);
-  for (shape.cluster = kPortableCluster;; shape.cluster = 1) {
+  for (int cluster : {kPortableCluster, 1}) {
+    shape.cluster = cluster;
     if (launch("LongRowKernel", LongRowKernel<Args, kSize, kLoads>, shape, 1)) {
       return;
     }
   }
+  throw std::runtime_error("LongRowKernel: the device cannot run one block");
 }
 
 }  // namespace internal

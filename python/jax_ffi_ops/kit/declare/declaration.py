@@ -24,7 +24,7 @@ from jax_ffi_ops.kit.declare.signature import Signature
 from jax_ffi_ops.kit.declare.split import Split
 from jax_ffi_ops.kit.declare.value import Value
 from jax_ffi_ops.kit.load.cores import Cores
-from jax_ffi_ops.kit.load.library import Library
+from jax_ffi_ops.kit.load.source import Source
 
 Avals = Sequence[tuple[tuple[int, ...], np.dtype]]  # Shapes and dtypes.
 
@@ -44,7 +44,7 @@ class Declaration:
   """
 
   name: str
-  library: Library
+  library: Source
   signature: Signature
   slots: tuple[str, ...]
   operands: tuple[str, ...]

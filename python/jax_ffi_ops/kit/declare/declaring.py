@@ -20,7 +20,7 @@ from jax_ffi_ops.kit.declare.groups import Results
 from jax_ffi_ops.kit.declare.names import Names
 from jax_ffi_ops.kit.declare.signature import Signature
 from jax_ffi_ops.kit.declare.split import Split
-from jax_ffi_ops.kit.load.library import Library
+from jax_ffi_ops.kit.load.source import Source
 
 DTypes = Collection[Any] | Mapping[str, Collection[Any] | str]
 Operands = Sequence[str] | Mapping[str, Operand]
@@ -29,7 +29,7 @@ Operands = Sequence[str] | Mapping[str, Operand]
 def declared(
     name: str,
     *,
-    library: Library,
+    library: Source,
     signature: str,
     reference: Callable[..., Any] | None,
     dtypes: DTypes | None,
@@ -43,11 +43,10 @@ def declared(
     split: Split | None = None,
 ) -> Declaration:
   """Returns what an author declares, or raises an error; see `kit.op`."""
-  _check_kinds(
+  check_kinds(
       name,
       {
           "name": (name, str),
-          "library": (library, Library),
           "signature": (signature, str),
           "results": (results, Results),
           "derivatives": (derivatives, Derivatives),
@@ -135,7 +134,7 @@ def declared(
   return declaration
 
 
-def _check_kinds(op: str, arguments: Mapping[str, tuple[Any, type]]) -> None:
+def check_kinds(op: str, arguments: Mapping[str, tuple[Any, type]]) -> None:
   """Raises TypeError or ValueError if an argument is none of its kind."""
   for what, (value, kind) in arguments.items():
     if not isinstance(value, kind):

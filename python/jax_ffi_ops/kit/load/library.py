@@ -13,6 +13,7 @@ import jaxlib
 from jax_ffi_ops.kit import cpu
 from jax_ffi_ops.kit.load import abi
 from jax_ffi_ops.kit.load import registry
+from jax_ffi_ops.kit.load import source
 from jax_ffi_ops.kit.load import symbols as symbol_names
 from jax_ffi_ops.kit.load.cores import Cores
 
@@ -22,7 +23,7 @@ PLATFORMS = {"cpu": "cpu", "cuda": "CUDA"}
 _NAMED = 10  # The most symbols that an error lists.
 
 
-class Library:
+class Library(source.Source):
   """A shared object of FFI handlers, made by `xla_ffi_extension` or otherwise.
 
   The object needs no Python headers and works with any version of Python. The
@@ -152,37 +153,12 @@ class Library:
       # Last: other threads look at it without the lock.
       self._waiting.pop(target, None)
 
-  def ready(self, received: Any, exported: bool) -> str | None:
-    """Returns the target of a call, which is registered from now on.
-
-    A program with the call is being lowered.
-
-    Args:
-      received: what the handler will receive (kit/calls/base.py).
-      exported: whether the program is for other processes, too.
-
-    Returns:
-      None if there is no handler after all: `cores` says why from now on.
-    """
-    del exported
+  def ready(self, received: Any, exported: bool) -> str:
     self.ensure_registered(received.target)
     return received.target
 
-  def exported(self, target: str) -> str:
-    """Returns what an exported program calls a target."""
-    return target
-
   def cores(self, op: str) -> Cores | None:
-    """Returns what an op was compiled for; None if its handlers take any core.
-
-    Args:
-      op: its name, with the prefix.
-    """
     return Cores.of(self.path, op)
-
-  def unread(self) -> frozenset[str]:
-    """Returns what a backward handler is passed, and does not depend on."""
-    return frozenset()
 
   def _stages(self, target, platform):
     names = symbol_names.names(self._symbols, target, platform)

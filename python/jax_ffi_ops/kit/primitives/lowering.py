@@ -20,7 +20,7 @@ from jax_ffi_ops.kit.calls.base import orders
 from jax_ffi_ops.kit.calls.choice import Code
 from jax_ffi_ops.kit.calls.choice import Preference
 from jax_ffi_ops.kit.dtypes import keeping_64_bits
-from jax_ffi_ops.kit.load.library import Library
+from jax_ffi_ops.kit.load.source import Source
 from jax_ffi_ops.kit.primitives import partitioning
 from jax_ffi_ops.kit.primitives import sharding
 
@@ -31,7 +31,7 @@ references: dict[jex_core.Primitive, Callable[..., Sequence[jax.Array]]] = {}
 def register(
     primitive: jex_core.Primitive,
     reference: Callable[..., Sequence[jax.Array]],
-    library: Library | None = None,
+    library: Source | None = None,
     platforms: Collection[str] = (),
     calls_back: bool = False,
 ) -> None:
