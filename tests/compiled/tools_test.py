@@ -20,9 +20,9 @@ import numpy as np
 
 import jax_ffi_ops
 from jax_ffi_ops import kit
+from jax_ffi_ops.compiled import answers
 from jax_ffi_ops.compiled import Compiled
 from jax_ffi_ops.compiled import NotCompiledWarning
-from jax_ffi_ops.compiled import answers
 
 _X = np.linspace(-1, 1, 7, dtype=np.float32)
 

@@ -21,11 +21,12 @@
 //   Carry After(State, Carry before);
 //   Carry Step(item, Carry before);           // as a plain loop computes it
 //   Result ResultOf(Carry);
-//   bool IsSure(Carry first, Carry result);   // whether it is what a plain
-//                                             // loop has; else one computes it
-//   bool IsOrdinary(Carry);                   // if not, nothing behind it is
-//   Carry CarryAt(place, i);                  // as it is in the results
-//   static constexpr bool kRoundsCarry;       // which may have fewer bits
+//   bool IsSure(Carry first, Carry result);   // whether a plain loop has it,
+//                                             // too; else that computes a tile
+//   bool IsOrdinary(Carry);                   // if not (infinite, NaN), no
+//                                             // later one is, either
+//   Carry CarryAt(place, i);                  // as read from the results
+//   static constexpr bool kRoundsCarry;       // whether they have fewer bits
 //   void Store<kRows>(place, first, count, results);
 //   void StoreOne(place, i, result);
 //   void SaveTotal(place, begin, State);      // of the steps from `begin` on
@@ -81,45 +82,33 @@ struct ScanArgs {
 
 // Several pieces: what a piece makes, and later what is before it, waits in the
 // memory of its first results. (A word at a time: registers have no addresses.)
-template <int kBytes, typename Scan, int kWords>
-__device__ inline void SaveWords(const Scan& scan,
+template <bool kSave, int kBytes, typename Scan, int kWords>
+__device__ inline void CopyWords(const Scan& scan,
                                  const typename Scan::Place& place,
-                                 int64_t begin,
-                                 const uint32_t (&words)[kWords]) {
+                                 int64_t begin, uint32_t (&words)[kWords]) {
   static_assert(4 * kWords % kBytes == 0);
 #pragma unroll
   for (int i = 0; i < 4 * kWords / kBytes; ++i) {
-    auto* const to = scan.Slot(place, begin + i);
-    if constexpr (kBytes == 1) {
-      *reinterpret_cast<uint8_t*>(to) = words[i / 4] >> i % 4 * 8;
-    } else if constexpr (kBytes == 2) {
-      *reinterpret_cast<uint16_t*>(to) = words[i / 2] >> i % 2 * 16;
-    } else {
-#pragma unroll
-      for (int j = 0; j < kBytes / 4; ++j) {
-        reinterpret_cast<uint32_t*>(to)[j] = words[i * kBytes / 4 + j];
+    auto* const slot = scan.Slot(place, begin + i);
+    if constexpr (kBytes < 4) {
+      using Part = std::conditional_t<kBytes == 1, uint8_t, uint16_t>;
+      constexpr int kParts = 4 / kBytes;
+      const int shift = i % kParts * 8 * kBytes;
+      auto* const part = reinterpret_cast<Part*>(slot);
+      if constexpr (kSave) {
+        *part = words[i / kParts] >> shift;
+      } else {
+        words[i / kParts] |= uint32_t{*part} << shift;
       }
-    }
-  }
-}
-
-template <int kBytes, typename Scan, int kWords>
-__device__ inline void SavedWords(const Scan& scan,
-                                  const typename Scan::Place& place,
-                                  int64_t begin, uint32_t (&words)[kWords]) {
-#pragma unroll
-  for (int i = 0; i < 4 * kWords / kBytes; ++i) {
-    const auto* const from = scan.Slot(place, begin + i);
-    if constexpr (kBytes == 1) {
-      const uint32_t byte = *reinterpret_cast<const uint8_t*>(from);
-      words[i / 4] |= byte << i % 4 * 8;
-    } else if constexpr (kBytes == 2) {
-      const uint32_t half = *reinterpret_cast<const uint16_t*>(from);
-      words[i / 2] |= half << i % 2 * 16;
     } else {
 #pragma unroll
       for (int j = 0; j < kBytes / 4; ++j) {
-        words[i * kBytes / 4 + j] = reinterpret_cast<const uint32_t*>(from)[j];
+        auto* const word = reinterpret_cast<uint32_t*>(slot) + j;
+        if constexpr (kSave) {
+          *word = words[i * kBytes / 4 + j];
+        } else {
+          words[i * kBytes / 4 + j] = *word;
+        }
       }
     }
   }
@@ -146,7 +135,7 @@ __device__ inline void Save(const Scan& scan, const typename Scan::Place& place,
   uint32_t words[sizeof(Value) / 4];
   memcpy(words, &value, sizeof(Value));
   WithSlotBytes<sizeof(Value)>(scan.SlotBytes(), [&](auto bytes) {
-    SaveWords<bytes>(scan, place, begin, words);
+    CopyWords<true, bytes>(scan, place, begin, words);
   });
 }
 
@@ -156,7 +145,7 @@ __device__ inline Value Saved(const Scan& scan,
                               int64_t begin) {
   uint32_t words[sizeof(Value) / 4] = {};
   WithSlotBytes<sizeof(Value)>(scan.SlotBytes(), [&](auto bytes) {
-    SavedWords<bytes>(scan, place, begin, words);
+    CopyWords<false, bytes>(scan, place, begin, words);
   });
   Value value;
   memcpy(&value, words, sizeof(Value));
