@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps plain pytest from the tests of packages, which Bazel alone brings."""
+"""Keeps plain pytest from tests whose packages Bazel alone brings."""
 
-collect_ignore = ["packages_test.py"]
+collect_ignore = ["packages_test.py", "zig_test.py"]
