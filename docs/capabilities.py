@@ -47,8 +47,8 @@ def _derivatives(op, function, forward_only: Sequence[str]) -> str:
   given = (f"`{name}`" for name in names if getattr(op.derivatives, name))
   rule = next(given, None)
   if not rule and "indices" in function.__doc__.partition("Returns:")[2]:
-    return "none, of indices"
-  return rule or "the definition"
+    return "none: indices have no gradients"
+  return rule or "the reference"
 
 
 def _lists_of_build_file() -> dict[str, list[str]]:
