@@ -119,7 +119,7 @@ below
     )
     self.assertIn(
         "| softmax | 16x4 | float32 | forward | call | 1000 | 10% | 8.0"
-        " | 62% of copy | 2.0 | 1.5 | 1.2 | 2.5 |  |\n",
+        " | 62% of copy | 2.0× | 1.5× | 1.2 | 2.5 |  |\n",
         page,
     )
 

@@ -22,6 +22,11 @@ def _number(value):
   return f"{value:.{digits}f}"
 
 
+def _speed_up(line, peer):
+  number = _number(document.best(line, peer))
+  return number and f"{number}×"
+
+
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
   lines = [head, ["---"] * len(head), *rows]
   return "".join("| " + " | ".join(line) + " |\n" for line in lines)
@@ -129,7 +134,7 @@ def _cells(line, peers):
       f"{(third - first) / median / 2:.0%}",
       _number(line["bandwidth"] / 1e9),
       f"{line['share']:.0%} of {line['stream']}",
-      *(_number(document.best(line, x)) for x in peers),
+      *(_speed_up(line, x) for x in peers),
       *(ulps(x) for x in ("ours", *peers[:2])),
   ]
 
