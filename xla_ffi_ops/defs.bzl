@@ -289,10 +289,10 @@ def xla_ffi_python_module(
         linkopts = [],
         visibility = None,
         **kwargs):
-    """A Python extension with handlers, for code that has one already. The kit needs none.
+    """A Python extension with handlers, for code that already is one; the kit itself needs none.
 
-    It is for the Python of the tests. If that has no headers (Debian: python3-dev), it is
-    incompatible. Add `name` to the `data` of the py_library that imports it, with
+    It is built for the Python that runs the tests. If that has no headers (Debian: python3-dev), it
+    is incompatible. Add `name` to the `data` of the py_library that imports it, with
     `imports = ["."]`.
 
     It exports `PyInit_<name>`, which Python calls, and hides all other symbols. To load
@@ -370,8 +370,9 @@ def xla_ffi_jax_op(
     Args:
       name: of the op, of its Python file and of the py_library.
       cores: the sizes of core dimensions, `[{"n": 4, "m": 2}]`. A dimension that a core omits is
-          open: the handler takes any size of it from 1 on. Only dimensions that count steps can
-          be open. The values of attributes stand there, too, all of them.
+          open: the handler takes any size of it from 1 on. A dimension can be open if it counts
+          steps, or if its arrays may stay in memory. The values of attributes stand there, too,
+          all of them.
       src: the Python file, if it is not `name`.py.
       prefix: the prefix of the kit.Library.
       shared: operands that all rows of a call usually share. They are read once for all rows. If a

@@ -24,10 +24,11 @@ _NUMBERS = (bool, int, float, complex)
 # Of these functions, this argument is a size if it is no array.
 _SIZES = {"choice": "a", "orthogonal": "n"}
 
-_DOC = """Returns what jax.random.{name} returns for the same arguments: the same bits.
+_DOC = """Returns what jax.random.{name} returns for the same arguments.
 
   On a CPU, {what} of keys of Threefry-2x32 (jax's default) are made by
   handlers: {faster}. Whatever else comes is jax's to compute, or to refuse.
+  The numbers are the same; docs/random.md says where the last bits may differ.
 
   Args:
     *args: as those of jax.random.{name}: {signature}.

@@ -28,10 +28,11 @@ class Timed:
     peers: the same in jax, by name, in the forms that XLA compiles best. The
       first is the definition, too: of float64 operands it computes in float64.
     sizes: names of sizes, such as "128x512", from small to large. Tests take the
-      first one. The last one is in docs/measurements.md.
+      first one.
     operands: from the integers of a size, what all these are called with; by
       default an array of this shape.
-    typical: the size that the doctor times; by default the last one.
+    typical: the size that the doctor times, for docs/measurements.md; by
+      default the last one.
     attributes: from the integers of a size, keywords for all functions.
     dtypes: of operands that have none of their own. The doctor takes the first.
     streams: the passes, "forward" and maybe "backward": how many arrays as large

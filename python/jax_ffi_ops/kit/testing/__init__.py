@@ -17,8 +17,8 @@ jax.numpy under the same transformation, and looks into the compiled programs
 where they matter: no copies under vmap, no recomputation in reverse mode, no
 communication that is not needed. A case takes about 10 seconds; for further
 dtypes of an op, `ValuesTest` and `DerivativesTest` say nearly all. With the
-environment variable JAX_FFI_OPS_THOROUGH_TESTS=1 it takes twice as long, and
-tries all meshes, sizes, dtypes and axes together.
+environment variable JAX_FFI_OPS_THOROUGH_TESTS=1 it takes several times as
+long, and tries all meshes, sizes, dtypes and axes together.
 
 Handlers run also where `is_faster` says that the reference is faster. In tests
 of your own, `kit.using("handler if served")` has this effect.
