@@ -53,8 +53,8 @@ XLA_FFI_OPS_HD void FenceStores() {
 }
 
 // Whether the page of 4 KiB at this address is still to be given. glibc's
-// default heap gets each array above 32 MiB from the system. False where the
-// system cannot tell.
+// default heap gets each array of 32 MiB or more from the system. False where
+// the system cannot tell.
 inline bool IsFreshPage([[maybe_unused]] uintptr_t address) {
 #ifdef __linux__
   unsigned char given = 1;
