@@ -85,7 +85,7 @@ def main() -> int:
   asked = _parse()
   lines = options.shard(chosen(asked.lines), asked.shard)
   wanted = sorted(map(int, asked.levels or levels.levels()), reverse=True)
-  print(speeds.load(os.getloadavg()[0], cpu.cores()))
+  print(speeds.load(os.getloadavg()[0], cpu.threads()))
   found, failed = [], []
   with levels.workers(_SECONDS, wanted) as workers:
     for line in lines:

@@ -29,8 +29,8 @@ def all_defined():
 COPTS = ["-std=c++17"]
 
 # -fopenmp-simd obeys `#pragma omp simd` and brings no OpenMP runtime. The other
-# two let loops with sqrt and with selects be vectorized; none of them changes
-# a result, as -ffast-math does.
+# two let loops with sqrt and with selects be vectorized. Unlike -ffast-math,
+# none of them changes a result.
 KERNEL_COPTS = COPTS + optimized("-O3") + [
     "-fopenmp-simd",
     "-fno-math-errno",

@@ -48,7 +48,7 @@ def save(path: str, ratios: Mapping[tuple[str, int, str], float]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
   axes.invert_yaxis()
   axes.legend(frameon=False, labelcolor="linecolor")
-  fig.supxlabel("times as fast as jax", color=_GREY)
+  fig.supxlabel("speed-up over jax", color=_GREY)
   # The same bytes for the same numbers.
   with matplotlib.rc_context({"svg.hashsalt": "loops"}):
     fig.savefig(path, format="svg", transparent=True, metadata={"Date": None})

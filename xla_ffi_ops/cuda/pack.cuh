@@ -76,7 +76,7 @@ class Pack {
   }
 
   __device__ void Store(T* to) const {
-    // Like an assignment, which is sometimes compiled to several stores.
+    // An assignment would sometimes be compiled to several stores.
     __stwb(reinterpret_cast<Access*>(to),
            internal::Access<kBytes>::From(words_));
   }

@@ -18,10 +18,10 @@ inline void CheckCuda(const char* what, cudaError_t error) {
                            ": " + cudaGetErrorString(error));
 }
 
-// Allows all of CUDA's functions while it lives: while a thread records a
-// graph, whatever might disturb the recording is refused unless CUDA is told
-// that it does not. The first call of any function may be of that kind, as it
-// may load kernels.
+// Allows all of CUDA's functions while it lives. While a thread records a
+// graph, CUDA refuses calls that might disturb the recording, unless the thread
+// says that they do not. The first call of any function may be such a call, as
+// it may load kernels.
 class RelaxedCapture {
  public:
   RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
@@ -34,7 +34,7 @@ class RelaxedCapture {
 };
 
 // Makes the device that `stream` belongs to the current one while it lives.
-// What launches kernels has one before it calls any function of CUDA.
+// A function that launches kernels makes one before it calls CUDA.
 class StreamDevice {
  public:
   explicit StreamDevice(cudaStream_t stream) {

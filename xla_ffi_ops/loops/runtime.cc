@@ -312,8 +312,7 @@ class Call : public Checks {
   }
 
   // How many rows a kernel takes at a time, or 0 if it serves no such call.
-  // Few rows get short vectors: the gradient of needleman_wunsch, 250 x 250,
-  // with 3 to 8 rows takes 1.1 ms so, and 2.8 with the longest.
+  // Few rows get short vectors: lanes that stay empty cost what full ones do.
   int64_t Lanes(const Kernel& kernel, int64_t rows) const {
     const bool vectors = rows > 1 && IsServedBy(kernel, 2);
     const int64_t bytes =

@@ -144,8 +144,8 @@ XLA_FFI_OPS_HD bool AnyRejects(const Op& op, const Stretch& stretch) {
   return false;
 }
 
-// Calls body(V()) for a vector of up to 32 bytes: with AVX-512, g++ 12 makes
-// twice as fast code of these conditions as for 64 bytes.
+// Calls body(V()) for a vector of up to 32 bytes: g++ 12 makes slow code of
+// these conditions for 64 bytes.
 template <typename Body>
 void WithVectors(const Body& body) {
   AtCpuLevel([&](auto level) XLA_FFI_OPS_INLINED {

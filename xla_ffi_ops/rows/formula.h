@@ -3,8 +3,8 @@
 //
 //   template <typename Acc>
 //   struct Formula {
-//     // Of one row: the arrays read and written, the sums over rows, and
-//     // the passes over the row before the outputs.
+//     // Of one row: the arrays read and written (1 or more of each), the
+//     // sums over rows, and the passes over the row before the outputs.
 //     static constexpr int kInputs = 1, kOutputs = n, kSums = m, kPasses = 1;
 //     using Weights = ...;  // the weights, such as WeightDefaults<1>
 //     struct Row { ... };   // what is known of one row

@@ -14,9 +14,9 @@ namespace xla_ffi_ops::internal {
 // Columns at a time: their states fit the fastest cache.
 inline constexpr int64_t kTotals = 512;
 
-// Calls add(steps, elements, stride) for all n steps of `count` columns at x,
-// and as many elements of the next step `stride` further on. So many steps are
-// added at once that states are rarely read and written: 4, and of the rest 1.
+// Calls add(steps, elements, stride) for all n steps of `count` columns at x:
+// for 4 steps at a time, so that states are rarely read and written, and for
+// the rest one by one. The next step is `stride` elements further.
 template <typename Elements, typename Add>
 void ForSteps(const typename Elements::Stored* x, int64_t n, int64_t stride,
               int64_t count, Add add) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logarithms of sums of exponentials, without those of running sums.
+// The logarithm of each column's sum of exponentials. Running sums are not
+// stored.
 #ifndef XLA_FFI_OPS_SCANS_LOG_SUM_EXP_TOTALS_H_
 #define XLA_FFI_OPS_SCANS_LOG_SUM_EXP_TOTALS_H_
 
@@ -45,7 +46,7 @@ template <typename T, int64_t kMost>
 struct LogSums {
   using E = ElementOf<T>;
 
-  // Of n steps of `columns` columns at x.
+  // Adds up n steps of `columns` columns at x.
   LogSums(const T* x, int64_t n, int64_t stride, int64_t columns)
       : count(columns) {
     std::fill_n(references, count, LogSum<E>().reference);
@@ -58,7 +59,7 @@ struct LogSums {
 
   LogSum<E> of(int64_t j) const { return {references[j], sums[j] - 1}; }
 
-  // That of all columns, if there are kMost.
+  // The sum of all columns. There have to be kMost.
   LogSum<E> All() const {
     const E largest = *std::max_element(references, references + kMost);
     double shares[kMost], sum = 0;

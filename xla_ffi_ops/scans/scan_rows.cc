@@ -55,7 +55,7 @@ class SharedBlocks {
     std::atomic<bool> known{false};
   };
 
-  // It ends: the block before has begun, and waits only for earlier blocks.
+  // It returns: the block before has begun, and waits only for earlier blocks.
   static ScanState WaitFor(const Base* base) {
     while (!base->known.load(std::memory_order_acquire)) {
       std::this_thread::yield();
@@ -138,8 +138,8 @@ HandlerResult ScanRows(const CpuContext& device,
     return ParallelInOrder(device.pool, shared->count(), 1,
                            [=](int64_t index, int64_t) { shared->Run(index); });
   }
-  // A few rows would be a narrow tile. All threads do the same: the last bits
-  // may differ.
+  // Fewer than 8 rows would be a narrow tile. The call's rows are counted, not
+  // a thread's: the two ways may differ in the last bits.
   const bool tiled = n <= kernel->few && rows >= 8;
   return ParallelFor(
       device.pool, rows, Grain(n * kernel->work),

@@ -112,7 +112,7 @@ HandlerResult ParallelInOrder(xla::ffi::ThreadPool pool, int64_t n,
 }
 
 // The grain that keeps work below about 512 KiB of memory traffic on one
-// thread. To move 256 KiB within the cache takes 5 to 10 us, and so does waking
+// thread. To move 256 KiB within the cache takes about as long as to wake
 // another thread. Pass the number of items if you know it: where threads share
 // them, a range is then at most an eighth of the items, so that a thread that
 // wakes late still finds some.

@@ -93,7 +93,8 @@ XLA_FFI_OPS_HD bool HasSubnormal(const Vec<float, 16>& a,
 XLA_FFI_OPS_HD bool NarrowBFloat16(const Vec<float, 16>& a,
                                    const Vec<float, 16>& b,
                                    Vec<int16_t, 32>* y) {
-  // Few results are zero: looking at one vector comes before two.
+  // Few results are zero: one vector is tested for that before two are tested
+  // for subnormals.
   return kHasBf16 && (!NarrowNormal(a, b, y) || !HasSubnormal(a, b));
 }
 

@@ -20,8 +20,8 @@ from jax_ffi_ops.ops.sort import sort
 
 OPS = (*kit.ops_of(sort), *kit.ops_of(partition))
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-# Of fewer elements, a sort takes less time. Of more, float32 does not hold all
-# their numbers, and partition not all their indices.
+# With fewer elements, a sort is faster. With more, float32 does not hold all of
+# their indices.
 _LEAST_SELECTED, _MOST_SELECTED = 8192, 2**24
 _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
@@ -156,8 +156,8 @@ def _quantiles(x, q, axes, method, ignores_nan, in_percent, ranks):
   def element(i):
     i = jnp.maximum(0, jnp.minimum(i, count - 1)).astype(int)
     if ignores_nan:
-      # As jax.numpy does it: LLVM chooses by what is around a sum which of its
-      # products is not rounded.
+      # As in jax.numpy: the code around a sum decides which of its products
+      # LLVM does not round.
       found = jnp.take_along_axis(
           x, jnp.moveaxis(i, 0, axis), axis, mode="promise_in_bounds"
       )

@@ -13,7 +13,7 @@ from jax_ffi_ops.ops.linear_recurrence import SMALL
 
 def _one_at_first(alpha, shape, axis, reverse):
   """Returns the weights alpha, with 1 for the first step."""
-  # To take x[0] instead, JAX refuses where an explicit axis splits the steps.
+  # Not x[0]: JAX refuses it where an explicit axis splits the steps.
   n = shape[axis]
   steps = jnp.arange(n) == (n - 1 if reverse else 0)
   steps = steps.reshape([-1 if i == axis else 1 for i in range(len(shape))])

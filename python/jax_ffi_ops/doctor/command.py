@@ -34,7 +34,6 @@ from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.timing.cases import CASES
 
 _EXAMINING = "jax_ffi_ops.doctor.examining"
-_LEVELS = {0: "not x86-64", 1: "x86-64", 3: "x86-64-v3", 4: "x86-64-v4"}
 _THREADS = ""
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
   _THREADS = " (free-threaded, which is not supported: nothing was tried on it)"
@@ -51,7 +50,8 @@ def _versions() -> Iterator[Line]:
       f"XLA FFI API {newest} (headers in {jax.ffi.include_dir()}); accepted are"
       f" handlers compiled for {oldest} to {newest}"
   ), None
-  yield f"CPU kernels are those for {_LEVELS[cpu.cpu_level()]}", None
+  level = cpu.NAMES.get(cpu.cpu_level(), "not x86-64")
+  yield f"CPU kernels are those for {level}", None
 
 
 def _gpu() -> Iterator[Line]:

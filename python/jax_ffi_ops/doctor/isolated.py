@@ -143,7 +143,7 @@ def answers(function: Callable[..., Any]) -> Callable[[], Iterator[Any]]:
 
 
 def tell(*functions: Callable[..., Iterable[Any]]) -> None:
-  """Is what a module does that `messages` runs."""
+  """The main program of a module that `messages` runs."""
   descriptor, name, *arguments = sys.argv[1:]
   (function,) = (f for f in functions if f.__name__ == name)
   # Without the process that waits for it, this one ends, too.

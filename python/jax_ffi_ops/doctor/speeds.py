@@ -13,8 +13,8 @@ from jax_ffi_ops.timing.cases import CASES
 
 _ROUNDS = 50  # at most
 _WIDTH = max(map(len, CASES))
-_LEVEL_ROUNDS = 5  # Each has the least time of the fewest calls.
-# A load of so much for each core disturbs: ours may use all cores.
+_LEVEL_ROUNDS = 5  # of the least time of a few calls each
+# A load above this, for each core, disturbs: our functions may use all cores.
 _BUSY = 0.25
 # If the quartiles of a ratio are so far from each other, it tells little.
 _NOISY = 1.5
@@ -30,7 +30,7 @@ def lines(names: Sequence[str] = (), seconds: float = 60) -> Iterator[Line]:
     names: of the functions; by default all.
     seconds: how long a process may take for one.
   """
-  yield load(os.getloadavg()[0], cpu.cores()), None
+  yield load(os.getloadavg()[0], cpu.threads()), None
   with levels.workers(seconds) as workers:
     for name in names or CASES:
       try:

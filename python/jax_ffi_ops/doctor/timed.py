@@ -51,7 +51,7 @@ def measured(
     return {"error": told.splitlines()[0]}
 
 
-# Of a line, one is asked for again and again, maybe after both.
+# Levels ask for our function alone again and again, maybe after both.
 @functools.lru_cache(maxsize=2)
 def _sampler(name, line, at_any_speed):
   call = functools.partial(*_prepared(line, at_any_speed)[name])

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The level of x86-64, as vec/cpu_level.h has it, and the number of cores."""
+"""The level of x86-64, as vec/cpu_level.h has it, and the number of threads."""
 
 import functools
 import os
 import platform
 
 VARIABLE = "XLA_FFI_OPS_CPU_LEVEL"
+# What compilers call the levels.
+NAMES = {1: "x86-64", 3: "x86-64-v3", 4: "x86-64-v4"}
 
 # What Linux calls the extensions of a level; abm has lzcnt.
 _V3 = frozenset("avx avx2 bmi1 bmi2 f16c fma abm movbe xsave".split())
@@ -41,6 +43,6 @@ def cpu_level() -> int:
   return min(_machine_level(), int(highest))
 
 
-def cores() -> int:
-  """Returns how many cores this process may use, and so how many threads."""
+def threads() -> int:
+  """Returns how many threads of this process can run at once."""
   return len(os.sched_getaffinity(0))

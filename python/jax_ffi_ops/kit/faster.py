@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from jax_ffi_ops.kit.cpu import cores
 from jax_ffi_ops.kit.cpu import cpu_level
+from jax_ffi_ops.kit.cpu import threads
 
 
 class Least(NamedTuple):
@@ -51,7 +51,7 @@ def faster_for_rows(forward: Least, backward: Least) -> Callable[..., bool]:
     least = leasts[backward]
     dtype = jnp.dtype(x.dtype).name
     size = least.sizes.get((cpu_level(), dtype), least.size)
-    if least.shared is not None and cores() > 1:
+    if least.shared is not None and threads() > 1:
       size = min(size, least.shared)
     return x.shape[-1] >= least.cols and math.prod(x.shape) >= size
 

@@ -2,8 +2,7 @@
 """Has the backward pass of a loop compute small steps again.
 
 jax keeps all that the backward pass needs of each step. That is more than
-caches hold, and reading it takes longer than a small step does: the gradient of
-a Kalman filter of 4 states, 64 rows and 10,000 steps is twice as fast so.
+caches hold, and reading it takes longer than a small step does.
 """
 
 from collections.abc import Callable

@@ -14,7 +14,7 @@ from jax_ffi_ops.ops.common import namesake
 
 
 def definition(x: jax.Array, *, kth: int) -> jax.Array:
-  """Returns the indices of a vector, for kth of its size and more, too."""
+  """Returns the indices of a vector; kth may be beyond its end."""
   if not x.size:
     return jnp.zeros(0, np.int32)
   pivot = jnp.sort(x)[min(kth, x.size - 1)]

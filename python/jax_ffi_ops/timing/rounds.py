@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times calls in turn, so that a machine whose speed drifts is fair."""
+"""Times calls in turn: where a machine's speed drifts, it drifts for all."""
 
 from collections.abc import Callable, Mapping, Sequence
 import math
@@ -14,13 +14,13 @@ import numpy as np
 # time.process_time tells more: the CPU time of all threads.
 clock = time.perf_counter
 
-SHORT = 0.005  # A function that takes less is called as often as this takes.
+SHORT = 0.005  # A function that takes less is called until this has passed.
 # A call that takes as long is not disturbed by a thread that wakes up.
 _LONG = 0.02
 # Threads that still work take a core from the next one. A library's threads wait
 # for more work, and one of JAX frees the memory of a call after the call.
 _PAUSE, _MOST_PAUSES = 0.004, 50
-_IDLE = 4e-4  # of a pause: what a process uses that only waits.
+_IDLE = 4e-4  # CPU seconds that a process takes to wait for a pause.
 
 K = TypeVar("K")
 

@@ -25,8 +25,9 @@ struct DoubleSums : NumberOp<Doubles, Plus> {
 
   using NumberOp::NumberOp;
 
-  // Sums of less than double do not overflow, and infinities have the same
-  // effect in any order. What remains infinite does so in a plain loop, too.
+  // Sums of types narrower than double do not overflow, and infinities have the
+  // same effect in any order. What remains infinite does so in a plain loop,
+  // too.
   __device__ bool IsSure(double first, double sum) const {
     return format.bytes < 8 || IsFinite(sum) || sum == first || IsNan(first);
   }

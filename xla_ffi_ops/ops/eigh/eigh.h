@@ -20,8 +20,8 @@ struct Eigenvalues {
   Rows<const T> a;
   Rows<T> w;
 
-  // LAPACK's count with vectors is 9 n^3; without, 4/3 n^3. Square roots of
-  // sweeps take as long as more.
+  // LAPACK counts 9 n^3 with vectors. Values alone have half of that here: each
+  // sweep has square roots, which take as long as many multiplications.
   int64_t Multiplications() const { return 9 * n * n * n / 2 + 10 * n * n; }
 };
 

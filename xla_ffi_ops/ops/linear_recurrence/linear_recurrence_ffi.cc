@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handlers of linear_recurrence, (n,*),(n,*),(*)?->(n,*), also of 16 bits
-// from an h0 of float32, and of its ends, (n,*),(n,*)->(*),(*),(*).
+// The handlers of linear_recurrence, (n,*),(n,*),(*)?->(n,*), and of its ends,
+// (n,*),(n,*)->(*),(*),(*). Beside 16 bits, h0 may be float32.
 #include <cstdint>
 #include <type_traits>
 

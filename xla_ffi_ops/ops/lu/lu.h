@@ -9,8 +9,8 @@
 
 namespace xla_ffi_ops {
 
-// Matrices of n rows. `lu` has U and, below the diagonal, L. Row i is exchanged
-// with row pivots[i], which leaves row order[i] of A there.
+// Matrices of n rows. `lu` has U and, below the diagonal, L. Step i exchanges
+// rows i and pivots[i]. In the end, row i is row order[i] of A.
 template <typename T>
 struct LuFactors {
   int64_t n;

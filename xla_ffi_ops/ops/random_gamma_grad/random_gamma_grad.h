@@ -9,7 +9,7 @@
 
 namespace xla_ffi_ops {
 
-// Of each number, by the shape parameter that it was drawn with.
+// The derivative of each number with respect to its shape parameter, alpha.
 template <typename T>
 struct GammaGrads {
   Rows<const T> alpha;

@@ -51,7 +51,7 @@ XLA_FFI_OPS_HD void AddUp(const WeightedPart<T>& part, Steps<const T> lines,
   }
 }
 
-// Runs both recurrences. All may be the same lines.
+// Runs both recurrences. x, y and c may be the same memory.
 template <int lanes, typename T>
 void FilterLines(const SplineFilter<T>& call, Steps<const T> x, Steps<T> y,
                  Steps<T> c) {

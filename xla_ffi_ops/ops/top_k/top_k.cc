@@ -26,8 +26,8 @@ XLA_FFI_OPS_HD int64_t CountFrom(const Key* keys, int64_t n, Key least) {
   return count;
 }
 
-// A key that k of the n keys are at least, and no more than have to be: the
-// k-th largest, or one between it and the next.
+// A threshold: at least k of the n keys reach it, and more than k only if they
+// are equal. It is the k-th largest key, or lies between that and the next.
 template <typename Key>
 XLA_FFI_OPS_HD Key Threshold(const Key* keys, int64_t n, int64_t k) {
   using Bits = std::make_unsigned_t<Key>;
@@ -53,8 +53,8 @@ XLA_FFI_OPS_HD Key Largest(const Key* row, int64_t n,
   return largest;
 }
 
-// Stores the keys of [begin, end), with their indices, that are above `least`,
-// and of those that are equal to it so many as are `left`.
+// Stores the keys of [begin, end) that are above `least`, and up to `left` of
+// those that are equal to it, with their indices.
 template <typename Key>
 XLA_FFI_OPS_HD int64_t Keep(const Part<Key> part, int64_t begin, int64_t end,
                             Key least, int64_t& left, int64_t kept) {
@@ -69,8 +69,8 @@ XLA_FFI_OPS_HD int64_t Keep(const Part<Key> part, int64_t begin, int64_t end,
   return kept;
 }
 
-// Elements of a block: as many as leave four times k blocks, since the largest
-// of each say where to look.
+// So many elements that there are at least 4 k blocks: the maxima of blocks
+// tell where to look. In smaller ones, each element is looked at.
 template <typename Key>
 int64_t BlockSize(const Part<Key>& part) {
   int64_t size = 128;
@@ -89,8 +89,8 @@ XLA_FFI_OPS_HD int64_t Candidates(const Part<Key> part, int64_t size) {
     }
     return n;
   }
-  // k blocks have an element that is as large as the k-th largest of these: no
-  // smaller one is wanted.
+  // k blocks have a maximum of at least `least`, below. So nothing that is less
+  // is among the k largest.
   const int64_t blocks = n / size;
   Key* const maxima = part.keys + (n - blocks);
   for (int64_t block = 0; block < blocks; ++block) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The largest elements of a row, in the order that lax.top_k has on the CPU:
 // that of their bits, with -0 below +0 and each NaN beyond the infinity of its
-// sign; and what is equal by its index.
+// sign. Equal elements are ordered by index.
 #ifndef XLA_FFI_OPS_OPS_TOP_K_TOP_K_H_
 #define XLA_FFI_OPS_OPS_TOP_K_TOP_K_H_
 

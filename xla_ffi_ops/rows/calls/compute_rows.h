@@ -36,8 +36,8 @@ namespace xla_ffi_ops {
 
 namespace internal {
 
-// Whether one of the `count` weights whose gradient is wanted is `shared`, or
-// else is not.
+// Whether any of the `count` weights whose gradient is wanted is shared; with
+// `shared` false, whether any is not.
 bool Any(const Weight* const* weights, int count, bool shared);
 
 // Stores the sums over the rows [begin, end), which lie in one group, in
@@ -191,7 +191,8 @@ HandlerResult ComputeRows(
                                        arrays, internal::Wanted<F::kSums>{},
                                        nullptr);
     }
-    // In 16 bits, a formula of two passes moves less than it computes.
+    // Two passes over 16 bits are limited by arithmetic, not by memory: they
+    // count as passes over the accumulator's type.
     using Moved = std::conditional_t<(F::kPasses > 1), Accumulator<T>, T>;
     return internal::SplitRows(
         device, rows, internal::kElementBytes<F, Moved> * cols,

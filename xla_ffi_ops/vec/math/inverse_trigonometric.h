@@ -134,7 +134,7 @@ XLA_FFI_OPS_HD V Atan2(V y, V x) {
     using D = decltype(x);
     const D one = D{} + 1;
     D a = Abs(y), b = Abs(x);
-    // Two infinities are as two ones.
+    // Two infinities count as two ones.
     const auto both = Select(a < b, a, b) == Splat<D>(kInfinity<D>);
     a = Select(both, one, a), b = Select(both, one, b);
     if constexpr (!kIsFloat<V>) {  // Neither sums nor differences leave the

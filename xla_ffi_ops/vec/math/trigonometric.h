@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sin, Cos, Tan, of arguments of any size. Those of float are computed in
-// double. In a lane above 2^20 they take much longer.
+// double. An argument above 2^20 takes much longer.
 #ifndef XLA_FFI_OPS_VEC_MATH_TRIGONOMETRIC_H_
 #define XLA_FFI_OPS_VEC_MATH_TRIGONOMETRIC_H_
 

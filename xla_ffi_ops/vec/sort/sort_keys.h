@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts integers: all that sorts here ends with these.
+// Sorts integers. All sorts of this repository end here.
 #ifndef XLA_FFI_OPS_VEC_SORT_SORT_KEYS_H_
 #define XLA_FFI_OPS_VEC_SORT_SORT_KEYS_H_
 

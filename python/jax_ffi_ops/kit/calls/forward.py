@@ -94,7 +94,7 @@ class ForwardCall(base.HandlerCall):
     return self.dimensions_of(self.named(arrays))
 
   def dimensions_of(self, arrays: Mapping[str, Any]) -> Dimensions:
-    """Returns the dimensions of arrays by the names of what they are."""
+    """Returns the dimensions of arrays, given by operands' and results' names."""
     axes = [self.op.axes[name] for name in arrays]
     return Dimensions.of(
         tuple(x.shape for x in arrays.values()),
@@ -104,7 +104,7 @@ class ForwardCall(base.HandlerCall):
     )
 
   def core(self, name: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Returns the core shape of what is named so."""
+    """Returns the core shape of an operand or a result."""
     return self.op.core(name, sizes, self.attributes)
 
   def results(self, arrays: Sequence[Any]) -> dict[str, ArrayType]:
@@ -146,7 +146,7 @@ class ForwardCall(base.HandlerCall):
   def decided(
       self, platform: str, arrays: Sequence[Any], backward: bool = False
   ) -> choice.Decision:
-    """With `backward`, about the backward call of such a call."""
+    """Decides for this call or, with `backward`, for its backward call."""
     dims = self.dimensions(arrays)
     dtypes = {name: x.dtype for name, x in self.named(arrays).items()}
     return choice.decided(platform, self, dims, dtypes, backward)
@@ -156,8 +156,8 @@ class ForwardCall(base.HandlerCall):
   ) -> tuple[jax.Array, ...]:
     """Calls a function of cores for all indices of the loops.
 
-    It is given those of the arrays that it takes. Its results have the loops
-    that these have, or none.
+    It gets the arrays that it has parameters for. Results have the loops of
+    these arrays, or none.
     """
     attributes = self.attributes.plain
     taken = [i for i, name in enumerate(arrays) if name in function.names]

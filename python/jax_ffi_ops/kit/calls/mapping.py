@@ -39,7 +39,7 @@ def _map_over(function: _Function, loops: Sequence[Shape], axis: int):
         operand if own is not None or not dims else jnp.squeeze(operand, axis)
         for operand, own, dims in zip(operands, axes, loops, strict=True)
     )
-    if full == 1:  # XLA has less code for one, which is no batch.
+    if full == 1:  # Not a batch: XLA gets less code.
       found = inner(*operands)
       return jax.tree.map(lambda x: jnp.expand_dims(x, axis), found)
     return jax.vmap(inner, axes, axis)(*operands)

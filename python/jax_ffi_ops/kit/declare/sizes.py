@@ -69,7 +69,7 @@ def solve(core: Sequence[str], shape: Sequence[int]) -> dict[str, int]:
 
   It takes the shape to be right.
   """
-  # A name alone is the last word: symbolic sizes divide less well.
+  # Names alone come last and win: symbolic sizes do not divide well.
   pairs = [(parse(dim), own) for dim, own in zip(core, shape)]
   pairs.sort(key=lambda x: (x[0].factor, x[0].more), reverse=True)
   return {dim.name: dim.value(own) for dim, own in pairs if dim.name}

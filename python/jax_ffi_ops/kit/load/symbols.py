@@ -21,7 +21,7 @@ def check(symbols: Symbols, platforms: Any) -> None:
   """Refuses what names no symbols.
 
   Raises:
-    ValueError: a platform, a stage or a symbol is no such.
+    ValueError: there is no such platform or stage, or a symbol is no string.
   """
   parts = (*STAGES, *_TYPES)
   for target, devices in symbols.items():

@@ -81,9 +81,9 @@ class ForwardPrimitive:
     ]
 
   def _along_linear(self, operands, tangents, call):
-    """Returns the tangents of the results along operands that it is linear in.
+    """Returns the results' tangents along the operands in which f is linear.
 
-    f(a, x) is J x_dot along x, with x_dot in place of x.
+    If that is x, they are f(a, x_dot).
     """
     op = call.op
     moved = [

@@ -24,7 +24,7 @@ from jax_ffi_ops.kit.load.source import Source
 from jax_ffi_ops.kit.primitives import partitioning
 from jax_ffi_ops.kit.primitives import sharding
 
-# What ops stand for, by their primitives.
+# By an op's primitive, the reference that it stands for.
 references: dict[jex_core.Primitive, Callable[..., Sequence[jax.Array]]] = {}
 
 
@@ -90,7 +90,7 @@ def register(
       return _lower(ctx, _with_all_loops(primitive, broadcast), operands)
     received = call.received(platform, ctx.avals_in)
     target = library.ready(received, _jax.is_exported(ctx))
-    if target is None:  # It could not be compiled, as is known from now on.
+    if target is None:  # It could not be compiled; by_handler knows it now.
       return by_handler(platform, ctx, *operands, call=call)
     results = list(received.results.values())
     attributes = None

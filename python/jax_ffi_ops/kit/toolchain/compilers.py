@@ -46,16 +46,13 @@ _GCC = ("-fno-gnu-unique",)
 _GCC_X86 = ("-mno-mmx",)
 
 # What g++'s -O3 does for scalar code without unrolling all its loops, which takes
-# five times as long: a hidden Markov model of 16 states compiles in 0.6 s.
+# long to compile.
 _GCC_SCALARS = (
     "-ftree-slp-vectorize",
     "-fvect-cost-model=dynamic",
     "-fpeel-loops",
     "-funswitch-loops",
 )
-
-# Never "native": GCC 12 has crashed with it, and its code was slower.
-_LEVELS = {0: "", 1: "x86-64", 3: "x86-64-v3", 4: "x86-64-v4"}
 
 # Variables by which a compiler finds other headers, libraries or parts of its
 # own.
@@ -95,7 +92,8 @@ class Compiler(NamedTuple):
 
   def flags(self, has_vectors: bool = True) -> tuple[str, ...]:
     """Returns the flags for a text, at the CPU level of this process."""
-    level = _LEVELS[cpu.cpu_level()]
+    # Never "native": GCC 12 has crashed with it, and its code was slower.
+    level = cpu.NAMES.get(cpu.cpu_level(), "")
     own = _FLAGS
     if self.is_gcc:
       own = (*own, *_GCC, *(_GCC_X86 if level else ()))

@@ -247,7 +247,7 @@ def _integer_pow(body, equation, x):
 def _convert(body, equation, x):
   dtype = equation.params["new_dtype"]
   ctype = cpp.type_of(dtype, x.lanes)
-  # Those of one byte are numbers of 16 bits, too.
+  # Integers of one byte are exact in 16 bits.
   rounds = cpp.is_rounded(dtype) and x.dtype.itemsize > 1 and x.dtype != dtype
   is_same = cpp.scalar(x.dtype) == cpp.scalar(dtype)
   if isinstance(x, values.Constant) and (rounds or is_same):

@@ -63,8 +63,8 @@ class Case:
     tolerance: factor by which errors may be larger than usual; see
       `checks.tolerance`. For ops that cancel, or that do not accumulate in
       float32 at least.
-    namesake: the function of jax.numpy whose place `function` takes: what is
-      wrong with a call, and what is said of it, is what that one says.
+    namesake: the function of jax.numpy whose place `function` takes: it has to
+      raise the same errors, with the same texts.
     deterministic: whether two runs give the same bits.
     trailing: how many of the loop dimensions are behind the core, if there are
       so many; the op is called with that axis.

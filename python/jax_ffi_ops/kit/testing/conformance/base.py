@@ -22,8 +22,8 @@ from jax_ffi_ops.kit.testing.cases.case import LOOPS
 from jax_ffi_ops.kit.testing.cases.programs import Program
 from jax_ffi_ops.kit.testing.exactness import checks
 
-# Whether tests try all there is: several times as long as what a fault needs to
-# be seen. With the tag slow, in this repository.
+# Whether tests try all there is, which takes several times as long. Most faults
+# are seen without. In this repository, such tests have the tag slow.
 THOROUGH = os.environ.get("JAX_FFI_OPS_THOROUGH_TESTS") == "1"
 
 _M_PERTURB = -6  # of mallopt(3)

@@ -40,7 +40,7 @@ class Definition:
   def is_free(self, target: Target, name: str) -> bool:
     """Returns whether an operand may have loops that others lack.
 
-    Residuals are those of the operands, unless gradients are defined by them.
+    Residuals have the operands' loops, unless the case has `gradient`.
     """
     residuals = set(target.call.op.result_names)
     return self.case.gradient is not None or name not in residuals
