@@ -17,8 +17,8 @@ _SETTINGS = {
 def keep_freed_memory() -> bool:
   """Makes glibc keep the memory of freed arrays, for later arrays.
 
-  By default, glibc gets each array above 32 MiB from the system, and every page
-  of it costs a page fault. With this, later arrays use existing pages.
+  By default, glibc gets each array of 32 MiB or more from the system, and every
+  page of it costs a page fault. With this, later arrays use existing pages.
 
   Call it before jax computes anything: threads of XLA that have allocated
   memory keep their own heaps. It affects all code in the process. The process

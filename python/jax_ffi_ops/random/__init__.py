@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random numbers with JAX's own bits, under the names of jax.random.
+"""The random numbers of jax.random, under its names.
 
 Functions take the arguments of their namesakes in the installed jax, and return
 the same numbers. On a CPU, handlers make the bits, the keys, and the numbers
