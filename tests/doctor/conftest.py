@@ -5,5 +5,5 @@ collect_ignore = [
     "doctor_verdict_test.py",
     "foreign_doctor_test.py",
     "hostile_doctor_test.py",
-    "inspecting_test.py",
+    "object_file_test.py",
 ]

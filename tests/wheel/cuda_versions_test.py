@@ -14,8 +14,8 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from jax_ffi_ops.doctor import calling
 from jax_ffi_ops.doctor import command
-from jax_ffi_ops.doctor import examining
 from jax_ffi_ops.doctor import isolated
 
 _HERE = pathlib.Path(__file__).parent
@@ -48,8 +48,8 @@ def _messages(_, function, *arguments, seconds):
   if function == "devices":
     return [(["cpu"], "")]
   tried = [("", True)]
-  with mock.patch.object(examining, "_handler", return_value=tried):
-    return list(examining.objects(*arguments))
+  with mock.patch.object(calling, "_handler", return_value=tried):
+    return list(calling.objects(*arguments))
 
 
 class CudaVersionsTest(parameterized.TestCase):

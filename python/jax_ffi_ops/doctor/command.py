@@ -16,55 +16,17 @@ from collections.abc import Iterator
 import itertools
 import os
 import pathlib
-import platform
-import sysconfig
-
-import jax
-import jaxlib
 
 from jax_ffi_ops.doctor import compiling
-from jax_ffi_ops.doctor import cuda_versions
 from jax_ffi_ops.doctor import fresh_pages
 from jax_ffi_ops.doctor import isolated
 from jax_ffi_ops.doctor import speeds
+from jax_ffi_ops.doctor import versions
 from jax_ffi_ops.doctor.report import Line
-from jax_ffi_ops.kit import cpu
-from jax_ffi_ops.kit.load import abi
 from jax_ffi_ops.ops.common import libraries
 from jax_ffi_ops.timing.cases import CASES
 
-_EXAMINING = "jax_ffi_ops.doctor.examining"
-_THREADS = ""
-if sysconfig.get_config_var("Py_GIL_DISABLED"):
-  _THREADS = " (free-threaded, which is not supported: nothing was tried on it)"
-
-
-def _versions() -> Iterator[Line]:
-  newest = "{}.{}".format(*abi.runtime_api())
-  oldest = "{}.{}".format(*abi.OLDEST_API)
-  yield (
-      f"jax {jax.__version__}, jaxlib {jaxlib.__version__}, Python"
-      f" {platform.python_version()}{_THREADS}"
-  ), None
-  yield (
-      f"XLA FFI API {newest} (headers in {jax.ffi.include_dir()}); accepted are"
-      f" handlers compiled for {oldest} to {newest}"
-  ), None
-  level = cpu.NAMES.get(cpu.cpu_level(), "not x86-64")
-  yield f"CPU kernels are those for {level}", None
-
-
-def _gpu() -> Iterator[Line]:
-  """Yields whether the driver is new enough for jax itself."""
-  plugins = cuda_versions.plugins()
-  driver = cuda_versions.driver()
-  if driver or plugins:
-    known = "for CUDA {}.{}".format(*driver) if driver else "none"
-    names = ", ".join(plugins) or "none"
-    yield f"CUDA driver: {known}; plugin of jax: {names}", None
-  for name, cuda in plugins.items():
-    if lack := cuda_versions.lack(driver, cuda):
-      yield f"  {name}: {lack}", False
+_CALLING = "jax_ffi_ops.doctor.calling"
 
 
 def _heap(seconds) -> Iterator[Line]:
@@ -79,7 +41,7 @@ def _examined(paths, seconds) -> Iterator[Line]:
   memory from the process that does.
   """
   try:
-    [(kinds, why)] = isolated.messages(_EXAMINING, "devices", seconds=seconds)
+    [(kinds, why)] = isolated.messages(_CALLING, "devices", seconds=seconds)
   except isolated.Ended as end:
     kinds, why = [], f"to look for one {end}"
   if why:
@@ -88,7 +50,7 @@ def _examined(paths, seconds) -> Iterator[Line]:
   left = [(str(path), names, False) for path, names in paths]
   while left:
     messages = isolated.messages(
-        _EXAMINING, "objects", left, kinds, seconds=seconds
+        _CALLING, "objects", left, kinds, seconds=seconds
     )
     # A process that does not even begin is not started again.
     doing, left = "No object can be loaded: this", []
@@ -163,13 +125,17 @@ def main() -> int:
     parser.error(f"{unknown[0]!r} is none of {', '.join(CASES)}")
   here = pathlib.Path(__file__).parents[1]
   paths = options.libraries or [(path, []) for path in libraries.paths()]
-  lines = [_versions(), _gpu(), _examined(paths, options.seconds)]
+  lines = [
+      versions.lines(),
+      versions.gpu_lines(),
+      _examined(paths, options.seconds),
+  ]
   if not options.libraries:
     lines += [_heap(options.seconds), compiling.lines()]
   if not paths:
     lines.append([(f"No shared object in {here}: build it with Bazel", False)])
   if options.bench:
-    lines = [_versions(), speeds.lines(options.only, options.seconds)]
+    lines = [versions.lines(), speeds.lines(options.only, options.seconds)]
   states = set()
   for line, state in itertools.chain(*lines):
     print(line.encode("utf-8", "backslashreplace").decode(), flush=True)

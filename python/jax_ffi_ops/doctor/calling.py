@@ -11,8 +11,8 @@ import pathlib
 import jax
 
 from jax_ffi_ops.doctor import cuda_versions
-from jax_ffi_ops.doctor import inspecting
 from jax_ffi_ops.doctor import isolated
+from jax_ffi_ops.doctor import object_file
 from jax_ffi_ops.doctor.report import Line
 from jax_ffi_ops.kit.load import abi
 from jax_ffi_ops.kit.load import elf_sections
@@ -59,11 +59,11 @@ def objects(
     later = left[i + 1 :]
     yield f"{path} cannot be loaded: this", later
     try:
-      if flaw := inspecting.flaw(pathlib.Path(path)):
+      if flaw := object_file.flaw(pathlib.Path(path)):
         raise OSError(flaw)
       library = ctypes.CDLL(path)
       exported = symbols.exported(path, library)
-      names = names or inspecting.handlers(path, exported)
+      names = names or object_file.handlers(path, exported)
     except OSError as error:
       yield f"{path} cannot be loaded: {error}", False
       continue
@@ -101,7 +101,7 @@ def _heading(path, handlers, exported):
 
 def _handler(path, library, symbol, left, kinds):
   """Yields what a function says of itself, and whether it can be called."""
-  target, kind = inspecting.target_of(symbol)
+  target, kind = object_file.target_of(symbol)
   line = f"  {target or symbol:<39} {kind:<5}"
   yield f"{line} is no FFI handler: a call", left
   function = symbols.function(library, symbol)

@@ -9,7 +9,7 @@ import struct
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from jax_ffi_ops.doctor import inspecting
+from jax_ffi_ops.doctor import object_file
 from jax_ffi_ops.kit.load import elf_sections
 
 _HANDLER = pathlib.Path(__file__).parents[1] / "kit/cpp/handler"
@@ -28,7 +28,7 @@ class FlawTest(parameterized.TestCase):
   def check(self, flaw, content=None):
     if content is not None:
       self.path.write_bytes(content)
-    self.assertEqual(inspecting.flaw(self.path), flaw)
+    self.assertEqual(object_file.flaw(self.path), flaw)
 
   def test_object(self):
     self.check("", _OBJECT)
