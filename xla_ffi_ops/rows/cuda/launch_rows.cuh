@@ -50,45 +50,64 @@ void SumParts(cudaStream_t stream, const Args& args, int64_t parts) {
 // parts: the sum of 32 equal terms is off by 4 units in the last place at most.
 inline constexpr int64_t kPartSteps = 32;
 
+// How clusters, of which `active` run at once, share groups of rows.
+struct RowGrid {
+  int64_t blocks = 0;  // for the rows of a group: block_rows each in a step
+  int64_t groups = 1;  // at once
+  int64_t part_steps = 1;
+  int64_t parts = 0;  // of sums that are written
+
+  template <typename Args>
+  RowGrid(const Args& args, int64_t block_rows, int64_t active) {
+    blocks = std::min({CeilDiv(args.rows, block_rows), active, kMaxGridY});
+    if (args.parts == 0) return;
+    const int64_t most = std::max<int64_t>(1, active / args.groups);
+    blocks = std::min({blocks, args.parts, most});
+    groups = std::min({args.groups, active / blocks, kMaxGridY});
+    const int64_t steps = CeilDiv(args.rows, blocks * block_rows);
+    part_steps = std::max(kPartSteps, CeilDiv(steps, args.parts / blocks));
+    // The blocks' first parts, then their second ones, and so on.
+    const int64_t rows = blocks * block_rows * part_steps;
+    parts = args.rows / rows * blocks +
+            std::min(blocks, CeilDiv(args.rows % rows, block_rows));
+  }
+};
+
+// Launches a kernel, for `thread_rows` rows of each thread. Returns false if
+// the device cannot run its clusters.
+template <int kSize, typename Args>
+bool LaunchRowKernel(const StreamDevice& device, cudaStream_t stream, Args args,
+                     const char* name, void (*kernel)(Args), LaunchShape shape,
+                     int thread_rows) {
+  constexpr int kLoads = RowLoads<Args, kSize>();
+  shape.grid = dim3(shape.cluster);
+  shape.shared_bytes =
+      std::max(RowReduceBytes(kStatBytes<Args>, shape.block, shape.cluster),
+               AddRowsBytes<Args::kSums * kLoads * kSize, typename Args::Acc>(
+                   shape.block));
+  const int64_t active = ActiveClusters(device, kernel, shape);
+  if (active == 0) return false;
+  const RowGrid grid(args, int64_t{shape.block.y} * thread_rows, active);
+  shape.grid.y = grid.blocks;
+  shape.grid.z = grid.groups;
+  args.part_steps = grid.part_steps;
+  Launch(name, kernel, shape, stream, args);
+  if constexpr (Args::kSums > 0) {
+    if (args.HasParts()) SumParts(stream, args, grid.parts);
+  }
+  return true;
+}
+
 // Launches the kernels for accesses of kSize elements, on the current device.
 template <int kSize, typename Args>
 void LaunchRowKernels(const StreamDevice& device, cudaStream_t stream,
-                      Args args) {
+                      const Args& args) {
   constexpr int kLoads = RowLoads<Args, kSize>();
   const bool has_sums = args.parts > 0;
-
-  // Launches the kernel, for rows of each thread, if its clusters can run.
   const auto launch = [&](const char* name, void (*kernel)(Args),
-                          LaunchShape shape, int thread_rows) {
-    shape.grid = dim3(shape.cluster);
-    shape.shared_bytes =
-        std::max(RowReduceBytes(kStatBytes<Args>, shape.block, shape.cluster),
-                 AddRowsBytes<Args::kSums * kLoads * kSize, typename Args::Acc>(
-                     shape.block));
-    const int64_t active = ActiveClusters(device, kernel, shape);
-    if (active == 0) return false;
-    const int64_t block_rows = int64_t{shape.block.y} * thread_rows;
-    int64_t blocks =
-        std::min({CeilDiv(args.rows, block_rows), active, kMaxGridY});
-    int64_t parts = 0;  // are written
-    if (has_sums) {
-      const int64_t most = std::max<int64_t>(1, active / args.groups);
-      blocks = std::min({blocks, args.parts, most});
-      shape.grid.z = std::min({args.groups, active / blocks, kMaxGridY});
-      const int64_t steps = CeilDiv(args.rows, blocks * block_rows);
-      args.part_steps =
-          std::max(kPartSteps, CeilDiv(steps, args.parts / blocks));
-      // The blocks' first parts, then their second ones, and so on.
-      const int64_t rows = blocks * block_rows * args.part_steps;
-      parts = args.rows / rows * blocks +
-              std::min(blocks, CeilDiv(args.rows % rows, block_rows));
-    }
-    shape.grid.y = blocks;
-    Launch(name, kernel, shape, stream, args);
-    if constexpr (Args::kSums > 0) {
-      if (args.HasParts()) SumParts(stream, args, parts);
-    }
-    return true;
+                          const LaunchShape& shape, int thread_rows) {
+    return LaunchRowKernel<kSize>(device, stream, args, name, kernel, shape,
+                                  thread_rows);
   };
 
   LaunchShape shape;
