@@ -76,7 +76,8 @@ class SiteTest(parameterized.TestCase):
     names -= {"kit", "linalg", "random"}  # They have functions of their own.
     self.assertNotEmpty(names)
     module = path.replace("/", ".")
-    self.assertEmpty({f"{module}.{name}" for name in names} - ids)
+    missing = {f"{module}.{name}" for name in names} - ids
+    self.assertEmpty(missing, "docs/api_python.md has each name")
 
   def test_api_has_the_headers_of_handlers(self):
     page = pathlib.Path("docs/api_cpp.md").read_text("utf-8")

@@ -92,6 +92,14 @@ class ToolsTest(absltest.TestCase):
     self.assertIn("Backward0", text)
     self.assertIn("for (int64_t", text)
 
+  def test_text_of_what_is_not_compiled(self):
+    refused = jax_ffi_ops.compile(lambda x: jnp.fft.fft(x).real)
+    with self.assertWarns(NotCompiledWarning):
+      with self.assertRaisesRegex(
+          ValueError, r"(?s)is compiled:.*fft: there is no rule for this"
+      ):
+        refused.text(_X)
+
   def test_lowers(self):
     lowered = _fast.lower(_X)
     self.assertIn("_function_", lowered.as_text())
@@ -242,6 +250,7 @@ class ToolsTest(absltest.TestCase):
       with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = fast(_X)
+      self.assertNotRegex(kit.explain(fast, _X), "(forward|backward): handler")
     np.testing.assert_allclose(found, _function(_X) + 6, 1e-5)
     self.assertEmpty(fast.libraries)
 

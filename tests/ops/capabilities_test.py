@@ -37,7 +37,9 @@ class CapabilitiesTest(parameterized.TestCase):
 
   def test_every_op_has_a_row(self):
     folders = {path.parent.name for path in _HERE.glob("*/*_test.py")}
-    self.assertEqual({op for op, *_ in _OPS}, folders)
+    self.assertEqual(
+        {op for op, *_ in _OPS}, folders, "docs/capabilities.md has each op"
+    )
 
   @parameterized.parameters(*_OPS)
   def test_row(self, op, dtypes, gradients, handlers, split_row):

@@ -62,7 +62,9 @@ class SignaturesTest(parameterized.TestCase):
 
   def test_every_function_is_asked(self):
     self.assertCountEqual(
-        namesakes.public_names(), [*namesakes.NAMESAKES, *namesakes.ALONE]
+        namesakes.public_names(),
+        [*namesakes.NAMESAKES, *namesakes.ALONE],
+        "namesakes.py has each function",
     )
 
   @parameterized.parameters(*sorted(_NAMESAKES))

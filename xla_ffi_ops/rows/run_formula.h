@@ -70,6 +70,9 @@ inline constexpr Operands<Workspace<W, Accumulator<T>>, 0> kNoSums = {};
 // The data of a weight that is absent is null.
 template <typename Formula, typename T, typename W>
 struct RowArrays {
+  static_assert(Formula::kInputs > 0 && Formula::kOutputs > 0,
+                "A formula reads rows, and stores rows of the same size.");
+
   Operands<Rows<const T>, Formula::kInputs> inputs;
   Operands<Rows<const W>, Formula::Weights::kSize> weights;
   Operands<T*, Formula::kOutputs> outputs;  // null if not wanted

@@ -109,8 +109,16 @@ class Compiled:
     return tuple(path for x in objects for path in x.values())
 
   def text(self, *args: Any, **kwargs: Any) -> str:
-    """Returns the C++ of a call, and of its gradient if there is one."""
-    return "\n".join(x.library.text() for x in self._ops_of(*args, **kwargs))
+    """Returns the C++ of a call, and of its gradient if there is one.
+
+    Raises:
+      ValueError: nothing of the call is compiled.
+    """
+    texts = (x.library.text() for x in self._ops_of(*args, **kwargs))
+    if text := "\n".join(texts):
+      return text
+    why = explain(self, *args, **kwargs)
+    raise ValueError(f"Nothing of {self.__name__} is compiled:\n{why}")
 
   def benchmark(
       self,

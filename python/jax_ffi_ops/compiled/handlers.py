@@ -198,6 +198,8 @@ class Handlers(Source):
     except (toolchain.Unavailable, toolchain.Failed, OSError) as error:
       reason = f"{self._op.name}: {error}"
       self._refusals[wanted.backward] = reason
+      if isinstance(error, toolchain.Unavailable):  # For neither pass.
+        self._refusals = {False: reason, True: reason}
       return None
     self.objects[target] = path
     return target

@@ -11,6 +11,7 @@ import numpy as np
 
 from jax_ffi_ops.loops import cpp
 from jax_ffi_ops.loops import errors
+from jax_ffi_ops.loops import rules
 
 _Formula = Callable[..., Any]
 
@@ -47,6 +48,8 @@ def find(name: str) -> _Formula:
   if name in _OF_EACH_PART:
     return _of_each_part
   if name not in _formulas:
+    if not rules.has(name):
+      raise errors.Unsupported(f"{name}: {rules.no_rule()}")
     raise errors.Unsupported(
         f"{name}: there is no rule for complex numbers: compute it from their"
         " real and imaginary parts"

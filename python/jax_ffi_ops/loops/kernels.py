@@ -309,8 +309,8 @@ def _traced(trace, *args):
     why = str(error).partition("\n")[0].rstrip(".")
     if why.startswith("Reverse-mode differentiation does not work for"):
       raise errors.Unsupported(
-          "the loop has no derivative: say backward = False, or give it one by"
-          " jax.custom_jvp",
+          "the loop has no derivative: give it one by jax.custom_jvp, or say"
+          " backward = False where a BUILD file has the op",
           _jax.source_of_error(error),
       ) from error
     raise errors.Unsupported(

@@ -37,7 +37,7 @@ class Rule(NamedTuple):
 _rules: dict[str, Rule] = {}
 
 
-def _no_rule() -> str:
+def no_rule() -> str:
   return (
       "there is no rule for this primitive: compute it outside of the op, or by"
       " other primitives"
@@ -96,12 +96,12 @@ def _by_implementation(body, equation, *args):
     closed = body.traced(function, *args)
   except Exception as error:  # pylint: disable=broad-except
     # It may need values, and raise whatever its authors chose.
-    raise errors.Unsupported(_no_rule()) from error
+    raise errors.Unsupported(no_rule()) from error
   jaxprs.check_effects(closed.jaxpr)
   inner = {x.primitive for x in equations(closed.jaxpr)}
   # The implementation of jax's own primitives is the primitive, and no more.
   # That of lineax' solvers may call another one.
   own = equation.of.primitive
   if own in inner and all(x is own or x.name == "jit" for x in inner):
-    raise errors.Unsupported(_no_rule())
+    raise errors.Unsupported(no_rule())
   return body.run(closed, args)

@@ -36,5 +36,9 @@ def row_dot(x0: jax.Array, x1: jax.Array) -> jax.Array:
 
   Returns:
     y: of shape [...].
+
+  Raises:
+    TypeError: x0 has no such dtype, or x1 another one.
+    ValueError: the sizes of n differ, or the leading dimensions.
   """
   return _row_dot(x0, x1)

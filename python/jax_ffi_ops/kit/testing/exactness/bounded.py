@@ -227,7 +227,8 @@ def _unknown(function):
   return TypeError(
       f"A definition cannot use numpy.{function.__name__}. It can use"
       " arithmetic, exp, log, sqrt, tanh, abs, maximum, minimum, einsum,"
-      " concatenate, stack, flip, where, and sum, mean and max over one axis."
+      " concatenate, stack, flip, where (of a comparison of x.value), and sum,"
+      " mean and max over one axis."
       " For another layout, it calls x.map(function); for all else, it returns"
       " Bounded(value, dtype, error)."
   )
