@@ -14,8 +14,7 @@ namespace row_dot_ffi {
 using RowTypes = xla_ffi_ops::FloatTypes;
 
 // Computes one core of the result: y = sum over n of x0[n] * x1[n]. AtCpuLevel
-// compiles its body for this machine's vectors, and omp simd has a sum
-// reordered.
+// compiles its body for this machine's vectors; omp simd allows any order.
 template <typename T>
 void Compute(int64_t n, const T* x0, const T* x1, T* y) {
   using Acc = xla_ffi_ops::Accumulator<T>;
