@@ -63,7 +63,8 @@ def xla_ffi_library(
     cc_library(
         name = name,
         alwayslink = True,
-        copts = COPTS + optimized("-O2") + copts,
+        # A handler may have loops: see the scaffold's.
+        copts = COPTS + optimized("-O2") + ["-fopenmp-simd"] + copts,
         local_defines = local_defines,
         deps = deps + [Label("//xla_ffi_ops:ffi")],
         **kwargs

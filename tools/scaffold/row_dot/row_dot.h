@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "xla_ffi_ops/vec/cpu_level.h"
+#include "xla_ffi_ops/vec/device.h"
 #include "xla_ffi_ops/vec/float16.h"
 #include "xla_ffi_ops/vec/types.h"
 
@@ -13,32 +13,29 @@ namespace row_dot_ffi {
 // The types that the handlers take: those of `dtypes` in row_dot.py.
 using RowTypes = xla_ffi_ops::FloatTypes;
 
-// Computes one core of the result: y = sum over n of x0[n] * x1[n]. AtCpuLevel
-// compiles its body for this machine's vectors; omp simd allows any order.
+// Computes one core of the result: y = sum over n of x0[n] * x1[n]. With omp
+// simd, vectors add up in any order.
 template <typename T>
-void Compute(int64_t n, const T* x0, const T* x1, T* y) {
+XLA_FFI_OPS_HD void Compute(int64_t n, const T* x0, const T* x1, T* y) {
   using Acc = xla_ffi_ops::Accumulator<T>;
-  xla_ffi_ops::AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
-    Acc sum = 0;
+  Acc sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; ++i) sum += Acc{x0[i]} * Acc{x1[i]};
-    *y = sum;
-  });
+  for (int64_t i = 0; i < n; ++i) sum += Acc{x0[i]} * Acc{x1[i]};
+  *y = sum;
 }
 
 // --backward {
 // Computes one core of the cotangents: dx0[n] = dy * x1[n], and likewise dx1.
 template <typename T>
-void ComputeBackward(int64_t n, const T* x0, const T* x1, const T* dy, T* dx0,
-                     T* dx1) {
+XLA_FFI_OPS_HD void ComputeBackward(int64_t n, const T* x0, const T* x1,
+                                    const T* dy, T* dx0, T* dx1) {
   using Acc = xla_ffi_ops::Accumulator<T>;
-  xla_ffi_ops::AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
+  const Acc slope{*dy};
 #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) {
-      dx0[i] = Acc{*dy} * Acc{x1[i]};
-      dx1[i] = Acc{*dy} * Acc{x0[i]};
-    }
-  });
+  for (int64_t i = 0; i < n; ++i) {
+    dx0[i] = slope * Acc{x1[i]};
+    dx1[i] = slope * Acc{x0[i]};
+  }
 }
 
 // --backward }

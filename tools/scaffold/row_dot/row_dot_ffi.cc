@@ -3,6 +3,7 @@
 
 #include "row_dot.h"
 #include "xla_ffi_ops/ffi.h"
+#include "xla_ffi_ops/vec/cpu_level.h"
 
 namespace row_dot_ffi {
 namespace {
@@ -33,9 +34,12 @@ kit::HandlerResult Forward(kit::CpuContext device, Buffer x0, Buffer x1,
     T* const y_rows = kit::Data<T>(*y);
     const int64_t bytes = sizeof(T) * (2 * n + 1);
     const auto compute = [=](kit::Cpu, int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        Compute(n, x0_rows[row], x1_rows[row], y_rows + row);
-      }
+      // Compiled for the vectors of this machine, with all that is inlined.
+      kit::AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
+        for (int64_t row = begin; row < end; ++row) {
+          Compute(n, x0_rows[row], x1_rows[row], y_rows + row);
+        }
+      });
     };
     return kit::ForRows(device, rows, bytes, compute);
   });
@@ -70,10 +74,12 @@ kit::HandlerResult Backward(kit::CpuContext device, int64_t batch_rank,
     T* const dx1_rows = kit::Data<T>(*dx1);
     const int64_t bytes = sizeof(T) * (4 * n + 1);
     const auto compute = [=](kit::Cpu, int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        ComputeBackward(n, x0_rows[row], x1_rows[row], dy_rows[row],
-                        dx0_rows + row * n, dx1_rows + row * n);
-      }
+      kit::AtCpuLevel([=]() XLA_FFI_OPS_INLINED {
+        for (int64_t row = begin; row < end; ++row) {
+          ComputeBackward(n, x0_rows[row], x1_rows[row], dy_rows[row],
+                          dx0_rows + row * n, dx1_rows + row * n);
+        }
+      });
     };
     return kit::ForRows(device, rows, bytes, compute);
   });
