@@ -17,6 +17,7 @@ enum Fault {
   kNone,
   kWrongValue,
   kWrongGradient,
+  kWrongAtTies,
   kWritesOperand,
   kWritesCotangent,
   kSkipsLastRow,
@@ -89,7 +90,9 @@ HandlerResult Backward(CpuContext, int64_t batch_rank, Buffer x, Buffer w,
       const float dy_j = dy_row[j];
       dw_row[j] += dy_j * x_rows[row][j];
       if (fault == kWrongGradient) dw_row[j] += 0.01f * dy_j;
-      Data<float>(*dx)[row * n + j] = dy_j * w_rows[row][j];
+      const bool is_wrong =
+          fault == kWrongAtTies && x_rows[row][j] == w_rows[row][j];
+      Data<float>(*dx)[row * n + j] = is_wrong ? 0 : dy_j * w_rows[row][j];
       if (fault == kWritesCotangent) dy_row[j] = 0;
     }
   }
@@ -114,6 +117,7 @@ HandlerResult Backward(CpuContext, int64_t batch_rank, Buffer x, Buffer w,
 DEFINE_OP(test_sound, kNone);
 DEFINE_OP(test_wrong_value, kWrongValue);
 DEFINE_OP(test_wrong_gradient, kWrongGradient);
+DEFINE_OP(test_wrong_at_ties, kWrongAtTies);
 DEFINE_OP(test_writes_operand, kWritesOperand);
 DEFINE_OP(test_writes_cotangent, kWritesCotangent);
 DEFINE_OP(test_skips_last_row, kSkipsLastRow);
