@@ -197,9 +197,9 @@ class Handlers(Source):
       runtime.register(path, target)
     except (toolchain.Unavailable, toolchain.Failed, OSError) as error:
       reason = f"{self._op.name}: {error}"
-      self._refusals[wanted.backward] = reason
-      if isinstance(error, toolchain.Unavailable):  # For neither pass.
-        self._refusals = {False: reason, True: reason}
+      is_of_both = isinstance(error, toolchain.Unavailable)
+      refused = (False, True) if is_of_both else (wanted.backward,)
+      self._refusals |= dict.fromkeys(refused, reason)
       return None
     self.objects[target] = path
     return target

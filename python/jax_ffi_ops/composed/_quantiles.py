@@ -21,7 +21,7 @@ from jax_ffi_ops.ops.sort import sort
 OPS = (*kit.ops_of(sort), *kit.ops_of(partition))
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 # With fewer elements, a sort is faster. With more, float32 does not hold all of
-# their indices.
+# their numbers, and partition not all of their indices.
 _LEAST_SELECTED, _MOST_SELECTED = 8192, 2**24
 _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 

@@ -12,9 +12,8 @@ import jax.numpy as jnp
 
 from jax_ffi_ops.doctor import isolated
 
-_MIB = (
-    64  # Not below 32, and more than fits into a heap of one of XLA's threads.
-)
+# Not below 32, and more than fits into a heap of one of XLA's threads.
+_MIB = 64
 # Up to glibc 2.37, the heap grows in the first calls: the last ones count.
 _CALLS = 30
 _COUNTED = 9

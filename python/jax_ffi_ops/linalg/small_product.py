@@ -22,7 +22,7 @@ def _transpose(a, dc):
 
 def _is_faster(a, b, *, m, k, n, **_):
   # XLA is faster for a few matrices, for those up to 3x3, and for those beyond
-  # 8x8, where memory limits both.
+  # 8x8, where memory limits.
   matrices = max(a.size // max(1, m * k), b.size // max(1, k * n))
   return matrices >= 8 and 27 < m * k * n <= 512
 

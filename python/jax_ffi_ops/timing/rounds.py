@@ -20,7 +20,7 @@ _LONG = 0.02
 # Threads that still work take a core from the next one. A library's threads wait
 # for more work, and one of JAX frees the memory of a call after the call.
 _PAUSE, _MOST_PAUSES = 0.004, 50
-_IDLE = 4e-4  # CPU seconds that a process takes to wait for a pause.
+_IDLE = 4e-4  # CPU seconds of a process that only waits for a pause, at most.
 
 K = TypeVar("K")
 

@@ -16,9 +16,8 @@
 namespace xla_ffi_ops::top_k {
 namespace {
 
-// A longer row is split into parts of so many elements, which threads share: a
-// part fits the second cache. Where more than an eighth of a part is wanted,
-// merging what was found would take as long.
+// A longer row is split into parts of so many elements, which threads share,
+// unless more than an eighth of a part is wanted.
 constexpr int64_t kPart = 1 << 17;
 
 template <typename Key>

@@ -21,7 +21,7 @@ XLA_FFI_OPS_V3 inline VecOfBytes<float, 32> GuessRsqrt(
     VecOfBytes<float, 32> x) {
   return __builtin_ia32_rsqrtps256(x);
 }
-// AVX-512 has a better one. XLA does not use it for float, and bits are XLA's.
+// AVX-512 has a better one, which XLA does not use for float.
 XLA_FFI_OPS_V4 inline VecOfBytes<float, 64> GuessRsqrt(
     VecOfBytes<float, 64> x) {
   using Halves = HalvesOf<VecOfBytes<float, 64>>;

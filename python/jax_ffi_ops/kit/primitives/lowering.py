@@ -90,7 +90,9 @@ def register(
       return _lower(ctx, _with_all_loops(primitive, broadcast), operands)
     received = call.received(platform, ctx.avals_in)
     target = library.ready(received, _jax.is_exported(ctx))
-    if target is None:  # It could not be compiled; by_handler knows it now.
+    if (
+        target is None
+    ):  # It could not be compiled, as its choice says from now on.
       return by_handler(platform, ctx, *operands, call=call)
     results = list(received.results.values())
     attributes = None
